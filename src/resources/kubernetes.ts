@@ -1,0 +1,45 @@
+/** The fields of Kubernetes' own kinds that the operator reads. Everything else passes through unseen. */
+import type { KubernetesObject } from "./meta.ts"
+
+export interface ReplicaSet extends KubernetesObject {
+  readonly spec: {
+    readonly replicas?: number
+    readonly minReadySeconds?: number
+    readonly selector: LabelSelector
+    readonly template?: { readonly metadata?: { readonly labels?: { readonly [key: string]: string } } }
+  }
+  readonly status?: {
+    readonly replicas?: number
+    readonly readyReplicas?: number
+    readonly availableReplicas?: number
+    readonly observedGeneration?: number
+    readonly conditions?: ReadonlyArray<{
+      readonly type: string
+      readonly status: string
+      readonly reason?: string
+      readonly message?: string
+    }>
+  }
+}
+
+export interface LabelSelector {
+  readonly matchLabels?: { readonly [key: string]: string } | null
+  readonly matchExpressions?: ReadonlyArray<LabelSelectorRequirement> | null
+}
+
+export interface LabelSelectorRequirement {
+  readonly key: string
+  readonly operator: string
+  readonly values?: ReadonlyArray<string> | null
+}
+
+export interface Service extends KubernetesObject {
+  readonly spec: { readonly clusterIP?: string; readonly ports?: ReadonlyArray<{ readonly name?: string; readonly port: number }> }
+}
+
+export interface EndpointSlice extends KubernetesObject {
+  readonly endpoints?: ReadonlyArray<{
+    readonly addresses: ReadonlyArray<string>
+    readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean }
+  }> | null
+}

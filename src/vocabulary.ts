@@ -1,0 +1,170 @@
+/**
+ * Every name the operator writes into a cluster, in two editions. One algorithm, two spellings: `service` is the
+ * default, `restate` is the exact set of names of the operator it takes over from, so that live resources keep working.
+ *
+ * Names that are equal in both editions (Kubernetes' own labels, condition types, the server's wire names) do not
+ * belong here: they stand where they are used.
+ */
+
+export type Edition = "service" | "restate"
+
+/** How one of our own resources is called on the wire. */
+export interface ResourceNames {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly singular: string
+  readonly shortName: string
+  /** The entry this operator adds to `metadata.finalizers`. */
+  readonly finalizer: string
+}
+
+/** The roles of our own resources; what they are called differs by edition. */
+export type OwnKind = "cluster" | "deployment" | "environment"
+
+export interface Vocabulary {
+  readonly edition: Edition
+  readonly group: string
+  readonly resources: { readonly [K in OwnKind]: ResourceNames }
+  /** Operator name: container, Lease, ServiceAccount, event reporter, value of the managed-by label. */
+  readonly operator: string
+  readonly managers: Managers
+  readonly labels: {
+    /** Name of the ServiceDeployment that a version's ReplicaSet, Service or autoscaler belongs to. */
+    readonly ownedBy: string
+    /** "This cluster may call these pods"; value `"true"`. */
+    readonly allow: (cluster: string) => string
+  }
+  readonly annotations: Annotations
+  /** Client Service of a cluster, and the name of the port of a versioned Service. */
+  readonly service: string
+  /** Name of the container port that a versioned Service prefers as target, and of its own port. */
+  readonly portName: string
+  /** Prefix of every annotation and label key that belongs to the operator. */
+  readonly prefix: string
+  readonly errors: { readonly invalidConfiguration: string }
+  readonly metrics: {
+    readonly reconciliations: string
+    readonly errors: string
+    readonly duration: string
+    readonly crdMissing: string
+    /** Prefix for metrics that only this operator has. */
+    readonly prefix: string
+  }
+  readonly logLevelVariable: string
+}
+
+/** Field managers of server-side apply, one for each purpose whose fields must be able to go independently. */
+export interface Managers {
+  readonly main: string
+  readonly replicas: string
+  readonly annotations: string
+  readonly deploymentId: string
+  readonly removal: string
+  readonly scaleDown: string
+  readonly scaleRestore: string
+  readonly autoscaling: string
+  readonly deletion: string
+}
+
+export interface Annotations {
+  /** Id of the version's registration on the server. */
+  readonly deploymentId: string
+  /** Template JSON, to tell a hash collision from a version met again. */
+  readonly podTemplate: string
+  /** Canonical register target that the id belongs to, without credentials. */
+  readonly registeredWith: string
+  /** RFC 3339: when a drained version may go. */
+  readonly removeAt: string
+  readonly tunnelName: string
+  /** Value `disabled` suspends an object. */
+  readonly reconcile: string
+}
+
+interface Words {
+  readonly edition: Edition
+  readonly group: string
+  readonly word: string
+  readonly Word: string
+  readonly short: { readonly [K in OwnKind]: string }
+  readonly logLevelVariable: string
+}
+
+const vocabulary = ({ edition, group, word, Word, short, logLevelVariable }: Words): Vocabulary => {
+  const operator = `${word}-operator`
+  const resource = (role: OwnKind, suffix: string, version: string, finalizer: string): ResourceNames => ({
+    group,
+    version,
+    kind: `${Word}${suffix}`,
+    plural: `${word}${suffix.toLowerCase()}s`,
+    singular: `${word}${suffix.toLowerCase()}`,
+    shortName: short[role],
+    finalizer: `${finalizer}.${group}`,
+  })
+  const metric = (name: string) => `${word}_operator_${name}`
+  return {
+    edition,
+    group,
+    resources: {
+      cluster: resource("cluster", "Cluster", "v1", "clusters"),
+      deployment: resource("deployment", "Deployment", "v1beta1", "deployments"),
+      environment: resource("environment", "CloudEnvironment", "v1beta1", "cloudenvironments"),
+    },
+    operator,
+    managers: {
+      main: operator,
+      replicas: `${operator}/propagate-replicas`,
+      annotations: `${operator}/propagate-annotations`,
+      deploymentId: `${operator}/deployment-id`,
+      removal: `${operator}/remove-version-at`,
+      scaleDown: `${operator}/scale-down`,
+      scaleRestore: `${operator}/scale-restore`,
+      autoscaling: `${operator}/autoscaling`,
+      deletion: `${operator}/deletion`,
+    },
+    labels: {
+      ownedBy: `${group}/owned-by`,
+      allow: (cluster) => `allow.${group}/${cluster}`,
+    },
+    annotations: {
+      deploymentId: `${group}/deployment-id`,
+      podTemplate: `${group}/pod-template`,
+      registeredWith: `${group}/registered-with`,
+      removeAt: `${group}/remove-version-at`,
+      tunnelName: `${group}/tunnel-name`,
+      reconcile: `${group}/reconcile`,
+    },
+    service: word,
+    portName: word,
+    prefix: `${group}/`,
+    errors: { invalidConfiguration: `Invalid${Word}Config` },
+    metrics: {
+      reconciliations: metric("reconciliations_total"),
+      errors: metric("reconciliation_errors_total"),
+      duration: metric("reconcile_duration_seconds"),
+      crdMissing: metric("crd_missing"),
+      prefix: metric(""),
+    },
+    logLevelVariable,
+  }
+}
+
+export const vocabularies: { readonly [E in Edition]: Vocabulary } = {
+  service: vocabulary({
+    edition: "service",
+    group: "durable.dev",
+    word: "service",
+    Word: "Service",
+    short: { cluster: "dsc", deployment: "dsd", environment: "dce" },
+    logLevelVariable: "LOG_LEVEL",
+  }),
+  restate: vocabulary({
+    edition: "restate",
+    group: "restate.dev",
+    word: "restate",
+    Word: "Restate",
+    short: { cluster: "rsc", deployment: "rsd", environment: "rce" },
+    logLevelVariable: "RUST_LOG",
+  }),
+}
