@@ -1,0 +1,3 @@
+module durable.dev/sandbox/pause
+
+go 1.24
