@@ -1,0 +1,141 @@
+/** Runs a plan: the only place that writes to either server. A failed action ends its step; the report says what happened. */
+import { Effect } from "effect"
+import { AdminWriter } from "../admin/admin.ts"
+import type { WriteError } from "../errors.ts"
+import { KubernetesReader, KubernetesWriter, type Objects } from "../kubernetes/kubernetes.ts"
+import type { KubernetesObject } from "../resources/meta.ts"
+import { type Action, isDestructive } from "./action.ts"
+import type { Failure, Outcome, Report, Step } from "./plan.ts"
+import { quickTries } from "./policies.ts"
+import type { Key } from "./wake.ts"
+
+/** The object a plan is about, as the snapshot saw it. */
+export interface Subject {
+  readonly key: Key
+  readonly kind: keyof Objects
+  readonly object: KubernetesObject
+}
+
+type Needs = KubernetesReader | KubernetesWriter | AdminWriter
+
+/** Steps run in order. `onFailure: next` goes on with the following step, `stop` leaves the rest undone. Never fails itself. */
+export const act = Effect.fnUntraced(function* (subject: Subject, steps: ReadonlyArray<Step>): Effect.fn.Return<Report, never, Needs> {
+  const outcomes: Array<Outcome> = []
+  const failures: Array<Failure> = []
+  // Asked once a plan, and only by plans that destroy.
+  const unchanged = yield* Effect.cached(isUnchanged(subject))
+  for (const step of steps) {
+    const failure = yield* runStep(subject, step, unchanged, outcomes)
+    if (failure === undefined) continue
+    failures.push(failure)
+    if (step.onFailure === "stop") break
+  }
+  return { outcomes, failures }
+})
+
+const runStep = Effect.fnUntraced(function* (
+  subject: Subject,
+  step: Step,
+  unchanged: Effect.Effect<boolean, WriteError, KubernetesReader>,
+  outcomes: Array<Outcome>,
+): Effect.fn.Return<Failure | undefined, never, Needs> {
+  for (const action of step.actions) {
+    const result = yield* Effect.result(guarded(subject, action, unchanged))
+    if (result._tag === "Failure") return { why: step.why, action, error: result.failure }
+    outcomes.push(result.success)
+    // What follows in this step rests on what was withheld.
+    if (result.success._tag === "Withheld") return undefined
+  }
+  return undefined
+})
+
+/** Nothing is destroyed on behalf of a spec that has changed since: the cache may lag behind a rollback to the very version that is about to go. */
+const guarded = (
+  subject: Subject,
+  action: Action,
+  unchanged: Effect.Effect<boolean, WriteError, KubernetesReader>,
+): Effect.Effect<Outcome, WriteError, Needs> =>
+  isDestructive(action)
+    ? Effect.flatMap(unchanged, (same) => (same ? run(subject, action) : Effect.succeed<Outcome>({ _tag: "Withheld", action })))
+    : run(subject, action)
+
+const isUnchanged = ({ kind, object }: Subject) =>
+  Effect.gen(function* () {
+    const reader = yield* KubernetesReader
+    const { metadata } = object
+    const live: KubernetesObject | undefined = yield* reader.fetch(kind, metadata.namespace, metadata.name)
+    return (
+      live !== undefined &&
+      live.metadata.uid === metadata.uid &&
+      live.metadata.generation === metadata.generation &&
+      live.metadata.deletionTimestamp === metadata.deletionTimestamp
+    )
+  })
+
+const run = (subject: Subject, action: Action): Effect.Effect<Outcome, WriteError, Needs> =>
+  // A registration waits in its lane, not here.
+  action._tag === "Register"
+    ? register(subject, action)
+    : Effect.retry(write(action), { schedule: quickTries, while: ({ _tag }) => _tag === "Unavailable" })
+
+type Simple = Exclude<Action, { readonly _tag: "Register" }>
+
+const write = Effect.fnUntraced(function* (action: Simple): Effect.fn.Return<Outcome, WriteError, Needs> {
+  const kubernetes = yield* KubernetesWriter
+  const admin = yield* AdminWriter
+  switch (action._tag) {
+    case "Create": {
+      const { _tag, object } = yield* kubernetes.create(action.object)
+      return _tag === "Taken" ? { _tag, action, object } : { _tag: "Applied", action, changed: true, object }
+    }
+    case "Apply":
+      return { _tag: "Applied", action, ...(yield* kubernetes.apply(action.object, action.manager)) }
+    case "Scale":
+      return { _tag: "Applied", action, ...(yield* kubernetes.scale(action.ref, action.replicas, action.manager)) }
+    case "Drop": {
+      const annotations = Object.fromEntries(action.annotations.map((key) => [key, null]))
+      const { uid, resourceVersion } = action
+      return {
+        _tag: "Applied",
+        action,
+        changed: true,
+        object: yield* kubernetes.merge(action.ref, { metadata: { uid, resourceVersion, annotations } }),
+      }
+    }
+    case "Hold":
+    case "Release": {
+      const { resourceVersion, finalizers } = action
+      return {
+        _tag: "Applied",
+        action,
+        changed: true,
+        object: yield* kubernetes.merge(action.ref, { metadata: { resourceVersion, finalizers } }),
+      }
+    }
+    case "Delete":
+      yield* kubernetes.remove(action.ref, action.uid)
+      return { _tag: "Done", action }
+    case "Forget":
+      yield* admin.forget(action.server, action.deploymentId, action.services)
+      return { _tag: "Done", action }
+  }
+})
+
+/** The id is recorded before the routing is confirmed; a crash between repeats a registration, which the server takes as the same. */
+const register = Effect.fnUntraced(function* (
+  { key }: Subject,
+  action: Extract<Action, { readonly _tag: "Register" }>,
+): Effect.fn.Return<Outcome, WriteError, KubernetesWriter | AdminWriter> {
+  const kubernetes = yield* KubernetesWriter
+  const admin = yield* AdminWriter
+  const { server, endpoint, record } = action
+  const answer = yield* admin.register(key, action)
+  if (answer._tag === "Parked") return { _tag: "Parked", action }
+  const { id, services } = answer
+  const annotations = { [record.idAnnotation]: id, [record.serverAnnotation]: server.key }
+  yield* Effect.retry(kubernetes.apply({ ref: record.ref, body: { metadata: { annotations } } }, record.manager), {
+    schedule: quickTries,
+    while: ({ _tag }) => _tag === "Unavailable",
+  })
+  return { _tag: "Registered", action, id, services, misrouted: yield* admin.confirm(server, id, endpoint, services) }
+})
