@@ -1,0 +1,272 @@
+/** From a snapshot to a plan. Pure and total: this is where the product lives. Read from the top, in the order of a pass. */
+import type { Action } from "../engine/action.ts"
+import { awaitChange, type Decision, type Need, type Plan, type Requeue, type Step } from "../engine/plan.ts"
+import { delays, freshness, routingAge } from "../engine/policies.ts"
+import type { ReplicaSet } from "../resources/kubernetes.ts"
+import { type Cleanup, cleanup } from "./cleanup.ts"
+import { decideDeletion } from "./deletion.ts"
+import { podsNotReady, registrationGate } from "./gate.ts"
+import { registration } from "./registration.ts"
+import { adopt, replicaSet, replicaSetRef, wantedReplicas } from "./replica-set.ts"
+import { service } from "./service.ts"
+import { type DeploymentSettings, type Look, lookSince, type Snapshot, unasked } from "./snapshot.ts"
+import { registerTarget, type Target } from "./target.ts"
+import { rejectedBefore } from "./conditions.ts"
+import { invalidSpec } from "./validation.ts"
+import type { State, Verdict } from "./verdict.ts"
+import { endpointOf, newestFirst, type Version, versionOf, type Wanted, wantedVersion } from "./version.ts"
+import type { Routing } from "../admin/admin.ts"
+
+export const decide = (snapshot: Snapshot, settings: DeploymentSettings): Decision<Verdict> => {
+  const { deployment } = snapshot
+  const invalid = invalidSpec(deployment, settings.addresses)
+  const target = registerTarget(deployment.spec?.restate?.register, settings.addresses)
+  if (deployment.metadata.deletionTimestamp !== undefined) return decideDeletion(snapshot, target, settings)
+  if (invalid !== undefined) return nothing({ ...nowhere, state: invalid })
+  if (target._tag === "Invalid") return nothing({ ...nowhere, state: target })
+  return decideVersion(snapshot, target, wantedVersion(deployment), settings)
+}
+
+const nowhere = { wanted: undefined, server: undefined, id: undefined, draining: [], warnings: [] }
+
+/** Nothing is created, and nothing is removed, for a spec that cannot be understood. */
+const nothing = (verdict: Verdict): Plan<Verdict> => ({ _tag: "Plan", steps: [], requeue: awaitChange, interests: [], verdict })
+
+const decideVersion = (snapshot: Snapshot, target: Target, wanted: Wanted, settings: DeploymentSettings): Decision<Verdict> => {
+  const live = snapshot.replicaSets.find(({ metadata }) => metadata.name === wanted.name)
+  const verdict = (state: State): Verdict => ({ ...nowhere, state, wanted, server: target.server })
+  if (live === undefined) return create(snapshot, wanted, verdict({ _tag: "Starting" }), settings)
+  if (live.metadata.annotations?.[settings.vocabulary.annotations.podTemplate] !== wanted.template) {
+    return { ...nothing(verdict({ _tag: "Collision" })), requeue: soon("the name is taken") }
+  }
+  return decideRegistration(snapshot, target, wanted, live, settings)
+}
+
+const create = (snapshot: Snapshot, wanted: Wanted, verdict: Verdict, settings: DeploymentSettings): Plan<Verdict> => ({
+  _tag: "Plan",
+  steps: [
+    ...hold(snapshot, settings),
+    {
+      why: `new version ${wanted.name}`,
+      actions: [{ _tag: "Create", object: replicaSet(snapshot.deployment, wanted, settings.vocabulary) }],
+      onFailure: "stop",
+    },
+  ],
+  // The Service names the ReplicaSet as its owner, so it needs the UID that only the answer tells.
+  requeue: soon("the version was created"),
+  interests: [],
+  verdict,
+})
+
+/** Before anything else is made: from here on the object cannot vanish while a version has work. */
+const hold = ({ deployment }: Snapshot, { vocabulary }: DeploymentSettings): ReadonlyArray<Step> => {
+  const finalizers = deployment.metadata.finalizers ?? []
+  const { finalizer } = vocabulary.resources.deployment
+  if (finalizers.includes(finalizer)) return []
+  const ref = { kind: "deployment", namespace: deployment.metadata.namespace ?? "", name: deployment.metadata.name } as const
+  const action: Action = { _tag: "Hold", ref, resourceVersion: deployment.metadata.resourceVersion, finalizers: [...finalizers, finalizer] }
+  return [{ why: "hold until versions are drained", actions: [action], onFailure: "stop" }]
+}
+
+/** What the rest of the decision knows about the current version. */
+interface Current {
+  readonly snapshot: Snapshot
+  readonly target: Target
+  readonly wanted: Wanted
+  readonly live: ReplicaSet
+  readonly version: Version
+  readonly others: ReadonlyArray<Version>
+  readonly settings: DeploymentSettings
+  /** Hold, adopt and the Service: what every pass makes sure of. */
+  readonly keep: ReadonlyArray<Step>
+}
+
+const decideRegistration = (
+  snapshot: Snapshot,
+  target: Target,
+  wanted: Wanted,
+  live: ReplicaSet,
+  settings: DeploymentSettings,
+): Decision<Verdict> => {
+  const { deployment } = snapshot
+  const version = (set: ReplicaSet) => versionOf(set, target.server, settings.vocabulary, settings.addresses)
+  const adoption = adopt(deployment, live, settings.vocabulary)
+  const current: Current = {
+    snapshot,
+    target,
+    wanted,
+    live,
+    version: version(live),
+    others: snapshot.replicaSets
+      .filter((set) => set !== live)
+      .map(version)
+      .toSorted(newestFirst),
+    settings,
+    keep: [
+      ...hold(snapshot, settings),
+      ...(adoption.length === 0 ? [] : [{ why: `current version ${wanted.name}`, actions: adoption, onFailure: "stop" } as const]),
+      {
+        why: `address of ${wanted.name}`,
+        actions: [
+          { _tag: "Apply", object: service(deployment, wanted, live, settings.vocabulary), manager: settings.vocabulary.managers.main },
+        ],
+        onFailure: "stop",
+      },
+    ],
+  }
+  // An id that another server gave says nothing to this one.
+  const id = current.version.server?.key === target.server.key ? current.version.id : undefined
+  if (id === undefined) return register(current, undefined, false)
+  const routing = routingOf(snapshot, target)
+  if (routing._tag === "Stale") return needRouting(snapshot, target)
+  if (routing._tag === "Unknown") return unreachable(current, id, routing)
+  const action = registration(id, routing.value, ownedIds(current, routing.value))
+  switch (action._tag) {
+    case "AlreadyLatest":
+      return deployed(current, id)
+    case "Register":
+      return register(current, undefined, false)
+    case "Promote":
+      // A promotion takes traffic away from somebody: never on an old answer.
+      return isFresh(routing.askedAt, snapshot, freshness) ? register(current, action.supersedes, true) : needRouting(snapshot, target)
+    case "Foreign":
+      if (!isFresh(routing.askedAt, snapshot, delays.blocked - 1000)) return needRouting(snapshot, target)
+      // No clean-up either: an old version may be the one that takes the traffic.
+      return plan(current, { _tag: "Foreign", holders: action.holders }, id, [], after(delays.blocked, "foreign endpoint"))
+  }
+}
+
+const routingOf = (snapshot: Snapshot, { server }: Target): Look<Routing> => {
+  const { routing } = snapshot.admin.get(server.key) ?? unasked
+  // A good answer holds for a minute; a bad one is asked again by every pass that waits for it.
+  return lookSince(routing, snapshot.now - (routing._tag === "Unseen" ? delays.blocked / 2 : routingAge))
+}
+
+const needRouting = ({ now }: Snapshot, { server }: Target): Need => ({ _tag: "Need", server, look: "routing", since: now })
+
+const isFresh = (askedAt: number, { now }: Snapshot, age: number): boolean => askedAt >= now - age
+
+/** Recorded ids, and ids that the server has under the address of a version whose record a crash prevented. */
+const ownedIds = ({ version, others, snapshot, settings }: Current, routing: Routing): ReadonlySet<string> => {
+  const namespace = snapshot.deployment.metadata.namespace ?? ""
+  const hosts = [version, ...others].map(({ name }) => new URL(endpointOf(name, namespace, "", settings.addresses)).host)
+  const byAddress = [...routing.deployments]
+    .filter(([, { endpoint }]) => hosts.some((host) => endpoint.includes(`//${host}`)))
+    .map(([id]) => id)
+  return new Set([...[version, ...others].flatMap(({ id }) => (id === undefined ? [] : [id])), ...byAddress])
+}
+
+const register = (current: Current, supersedes: string | undefined, force: boolean): Decision<Verdict> => {
+  const { snapshot, target, wanted, live, settings } = current
+  const { deployment } = snapshot
+  const rejection = rejectedBefore(deployment)
+  if (rejection !== undefined) return plan(current, { _tag: "RejectedBefore", message: rejection }, undefined, [], awaitChange)
+  if (snapshot.cluster._tag === "Absent") {
+    const state = {
+      _tag: "Invalid",
+      field: "spec.restate.register.cluster",
+      message: `there is no ${settings.vocabulary.resources.cluster.kind} "${target.cluster ?? ""}"`,
+    } as const
+    return plan(current, state, undefined, [], after(delays.blocked, "no such cluster"))
+  }
+  const gate = registrationGate(live, wantedReplicas(deployment), snapshot.routable.has(wanted.name), snapshot.cluster)
+  if (gate !== undefined) {
+    // The cluster may be full: the new pods start only once drained old ones have gone.
+    const old = clean(current)
+    const wait = gate.reason === "ClusterNotReady" ? after(delays.blocked, "cluster not ready") : after(delays.notReady, "pods not ready")
+    return old._tag === "Need" ? old : plan(current, { _tag: "NotReady", gate }, undefined, old.steps, wait, old)
+  }
+  const action: Action = {
+    _tag: "Register",
+    server: target.server,
+    endpoint: endpointOf(wanted.name, deployment.metadata.namespace ?? "", deployment.spec.restate.servicePath, settings.addresses),
+    useHttp11: deployment.spec.restate.useHttp11 ?? undefined,
+    force,
+    record: {
+      ref: replicaSetRef(deployment, wanted.name),
+      manager: settings.vocabulary.managers.deploymentId,
+      idAnnotation: settings.vocabulary.annotations.deploymentId,
+      serverAnnotation: settings.vocabulary.annotations.registeredWith,
+    },
+    supersedes,
+  }
+  // Last, and back at once: what becomes of the old versions is decided from a fresh snapshot.
+  return plan(
+    current,
+    { _tag: "Registering" },
+    undefined,
+    [{ why: force ? "promote" : "register", actions: [action], onFailure: "stop" }],
+    soon("registered"),
+  )
+}
+
+const deployed = (current: Current, id: string): Decision<Verdict> => {
+  const old = clean(current)
+  if (old._tag === "Need") return old
+  const pods = podsNotReady(current.live, wantedReplicas(current.snapshot.deployment))
+  const overdue = old.missing !== undefined && removalDue(current)
+  const state: State = overdue && old.missing !== undefined ? { _tag: "Unreachable", missing: old.missing } : { _tag: "Deployed", pods }
+  return plan(current, state, id, old.steps, awaitChange, old)
+}
+
+/** A drained version's time has come: then a missing answer is worth telling, otherwise it is a blip. */
+const removalDue = ({ others, snapshot }: Current): boolean =>
+  others.some(({ removeAt, replicas }) => replicas > 0 && removeAt !== undefined && removeAt <= snapshot.now)
+
+const clean = (current: Current): Cleanup | Need => {
+  const { snapshot, version, others, settings } = current
+  const owned = new Set([version, ...others].flatMap(({ id }) => (id === undefined ? [] : [id])))
+  return cleanup("rollout", snapshot, others, owned, settings)
+}
+
+/** The admin server is away. A healthy object stays Ready for 5 minutes: a blip costs no writes and no alerts. */
+const unreachable = (current: Current, id: string, missing: Extract<Look<Routing>, { _tag: "Unknown" }>): Plan<Verdict> => {
+  const { snapshot, live } = current
+  const { status } = snapshot.deployment
+  const blip =
+    snapshot.now - missing.since < delays.resync &&
+    status?.deploymentId === id &&
+    status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") === true
+  const pods = podsNotReady(live, wantedReplicas(snapshot.deployment))
+  return plan(
+    current,
+    blip ? { _tag: "Deployed", pods } : { _tag: "Unreachable", missing },
+    id,
+    [],
+    after(delays.blocked, "admin API away"),
+  )
+}
+
+const plan = (
+  current: Current,
+  state: State,
+  id: string | undefined,
+  steps: ReadonlyArray<Step>,
+  requeue: Requeue,
+  old?: Cleanup,
+): Plan<Verdict> => ({
+  _tag: "Plan",
+  steps: [...current.keep, ...steps],
+  requeue: earliest(requeue, old, current.snapshot.now),
+  interests: old?.interests ?? [],
+  verdict: {
+    state,
+    wanted: current.wanted,
+    server: current.target.server,
+    id,
+    draining: old?.draining ?? [],
+    warnings: old?.warnings ?? [],
+  },
+})
+
+/** The next removal deadline may come before anything else. */
+const earliest = (requeue: Requeue, old: Cleanup | undefined, now: number): Requeue => {
+  const deadlines = (old?.draining ?? []).flatMap(({ removeAt }) => (removeAt === undefined || removeAt <= now ? [] : [removeAt - now]))
+  if (old?.missing !== undefined) deadlines.push(delays.blocked)
+  if (deadlines.length === 0) return requeue
+  const delay = Math.max(delays.floor, Math.min(...deadlines))
+  return requeue._tag === "After" && requeue.delay <= delay ? requeue : after(delay, "removal deadline")
+}
+
+const after = (delay: number, why: string): Requeue => ({ _tag: "After", delay, why })
+const soon = (why: string): Requeue => after(0, why)

@@ -1,0 +1,53 @@
+/** What must be true before a version may be registered, and for Ready afterwards (operator.md §3.8). */
+import type { ReplicaSet } from "../resources/kubernetes.ts"
+import type { ClusterState } from "./snapshot.ts"
+
+export interface NotReady {
+  readonly reason:
+    | "ClusterNotReady"
+    | "ReplicaSetNoStatus"
+    | "ReplicaSetScaledToZero"
+    | "ReplicaSetScaling"
+    | "ReplicaSetPodNotReady"
+    | "ReplicaSetPodNotAvailable"
+  readonly message: string
+}
+
+/** undefined: the pods are up. Extra pods (scaling down) are no reason to wait. */
+export const podsNotReady = (replicaSet: ReplicaSet, desired: number): NotReady | undefined => {
+  const { status } = replicaSet
+  const name = replicaSet.metadata.name
+  if (status === undefined || (status.observedGeneration ?? 0) < (replicaSet.metadata.generation ?? 0)) {
+    return { reason: "ReplicaSetNoStatus", message: `ReplicaSet ${name} has not been looked at by its controller yet` }
+  }
+  const refused = status.conditions?.find(({ type, status: state }) => type === "ReplicaFailure" && state === "True")
+  const because = refused === undefined ? "" : `: ${refused.reason ?? ""} ${refused.message ?? ""}`.trimEnd()
+  const short = (reason: NotReady["reason"], have: number | undefined, what: string) =>
+    (have ?? 0) < desired ? { reason, message: `${have ?? 0} of ${desired} pods of ${name} ${what}${because}` } : undefined
+  return (
+    short("ReplicaSetScaling", status.replicas, "exist") ??
+    short("ReplicaSetPodNotReady", status.readyReplicas, "are ready") ??
+    short("ReplicaSetPodNotAvailable", status.availableReplicas, "are available")
+  )
+}
+
+/** undefined: registering now can succeed. */
+export const registrationGate = (
+  replicaSet: ReplicaSet,
+  desired: number,
+  routable: boolean,
+  cluster: ClusterState,
+): NotReady | undefined => {
+  const name = replicaSet.metadata.name
+  if (cluster._tag === "Present" && !cluster.ready)
+    return { reason: "ClusterNotReady", message: `the cluster of spec.restate.register.cluster is not ready${cluster.message}` }
+  if (desired === 0)
+    return {
+      reason: "ReplicaSetScaledToZero",
+      message: "spec.replicas is 0, so there is nothing to register; scale up to register this version",
+    }
+  const pods = podsNotReady(replicaSet, desired)
+  if (pods !== undefined) return pods
+  // The pods are ready before kube-proxy knows: registering now would fail with a spurious META0003 (upstream #204).
+  return routable ? undefined : { reason: "ReplicaSetPodNotReady", message: `Service ${name} does not route to a ready pod yet` }
+}

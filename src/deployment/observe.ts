@@ -1,0 +1,104 @@
+/** Reads everything one decision needs. Its type says that it cannot write. */
+import { Clock, Effect } from "effect"
+import { AdminReader, type Routing } from "../admin/admin.ts"
+import type { AdminServer } from "../engine/action.ts"
+import type { Name } from "../engine/kind.ts"
+import type { Observed } from "../engine/plan.ts"
+import type { ReadError } from "../errors.ts"
+import { KubernetesReader } from "../kubernetes/kubernetes.ts"
+import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
+import type { EndpointSlice, ReplicaSet } from "../resources/kubernetes.ts"
+import type { AdminView, ClusterState, DeploymentSettings, Snapshot } from "./snapshot.ts"
+import { registerTarget, serverOf } from "./target.ts"
+import { wantedVersion } from "./version.ts"
+import { invalidSpec } from "./validation.ts"
+
+/** undefined: the object is gone. A failed Kubernetes read fails the pass; a failed admin read is part of the snapshot. */
+export const observe = (settings: DeploymentSettings) =>
+  Effect.fnUntraced(function* (name: Name): Effect.fn.Return<Snapshot | undefined, ReadError, KubernetesReader | AdminReader> {
+    const reader = yield* KubernetesReader
+    const deployment = yield* reader.get("deployment", name.namespace, name.name)
+    if (deployment === undefined) return undefined
+    const replicaSets = yield* reader.list("ReplicaSet", "owner", deployment.metadata.uid)
+    return {
+      now: yield* Clock.currentTimeMillis,
+      deployment,
+      replicaSets,
+      routable: yield* routable(deployment, settings),
+      cluster: yield* cluster(deployment),
+      admin: yield* adminViews(deployment, replicaSets, settings),
+    }
+  })
+
+/** Only the current version's endpoints matter: nobody asks whether an old version can be reached. */
+const routable = Effect.fnUntraced(function* (deployment: ServiceDeployment, settings: DeploymentSettings) {
+  if (invalidSpec(deployment, settings.addresses) !== undefined) return new Set<string>()
+  const reader = yield* KubernetesReader
+  const { name } = wantedVersion(deployment)
+  const slices = yield* reader.list("EndpointSlice", "service", `${deployment.metadata.namespace ?? ""}/${name}`)
+  return new Set(slices.some(hasReadyAddress) ? [name] : [])
+})
+
+/** `ready` absent means ready, says the API. */
+export const hasReadyAddress = (slice: EndpointSlice): boolean =>
+  (slice.endpoints ?? []).some(({ addresses, conditions }) => addresses.length > 0 && conditions?.ready !== false)
+
+const cluster = Effect.fnUntraced(function* (deployment: ServiceDeployment): Effect.fn.Return<ClusterState, ReadError, KubernetesReader> {
+  const name = deployment.spec?.restate?.register?.cluster
+  if (!name) return { _tag: "NotUsed" }
+  const reader = yield* KubernetesReader
+  const cached = yield* reader.get("cluster", undefined, name)
+  // Its absence ends a deletion without a look at the work that is left: proven by a live 404, never by the cache.
+  const found =
+    cached ?? (deployment.metadata.deletionTimestamp === undefined ? undefined : yield* reader.fetch("cluster", undefined, name))
+  if (found === undefined) return { _tag: "Absent", proven: deployment.metadata.deletionTimestamp !== undefined }
+  const ready = found.status?.conditions?.find(({ type }) => type === "Ready")
+  return { _tag: "Present", ready: ready?.status === "True", message: ready?.message ? `: ${ready.message}` : "" }
+})
+
+const adminViews = Effect.fnUntraced(function* (
+  deployment: ServiceDeployment,
+  replicaSets: ReadonlyArray<ReplicaSet>,
+  settings: DeploymentSettings,
+): Effect.fn.Return<ReadonlyMap<string, AdminView>, never, AdminReader> {
+  const admin = yield* AdminReader
+  const views = new Map<string, AdminView>()
+  for (const server of servers(deployment, replicaSets, settings)) {
+    const routing = yield* admin.routing(server)
+    const touchedAt = yield* admin.touchedAt(server, services(replicaSets, routing, settings))
+    views.set(server.key, { routing, usage: yield* admin.usage(server), touchedAt })
+  }
+  return views
+})
+
+/** The server of the spec, and those that versions were registered with before the target moved. */
+const servers = (
+  deployment: ServiceDeployment,
+  replicaSets: ReadonlyArray<ReplicaSet>,
+  { vocabulary, addresses }: DeploymentSettings,
+): ReadonlyArray<AdminServer> => {
+  const target = registerTarget(deployment.spec?.restate?.register, addresses)
+  const recorded = replicaSets.flatMap(({ metadata }) => {
+    const server = serverOf(metadata.annotations?.[vocabulary.annotations.registeredWith] ?? "", addresses)
+    return server === undefined ? [] : [server]
+  })
+  const all = [...(target._tag === "Target" ? [target.server] : []), ...recorded]
+  return [...new Map(all.toReversed().map((server) => [server.key, server])).values()]
+}
+
+/** The services that any version of the object exposes, as far as the server has told. */
+const services = (
+  replicaSets: ReadonlyArray<ReplicaSet>,
+  routing: Observed<Routing>,
+  { vocabulary }: DeploymentSettings,
+): ReadonlyArray<string> =>
+  routing._tag !== "Seen"
+    ? []
+    : [
+        ...new Set(
+          replicaSets.flatMap(
+            ({ metadata }) =>
+              routing.value.deployments.get(metadata.annotations?.[vocabulary.annotations.deploymentId] ?? "")?.services ?? [],
+          ),
+        ),
+      ]

@@ -1,0 +1,30 @@
+/** Whether the current version has to be registered, promoted, or left alone (operator.md §3.8). Work in flight has no say here. */
+import type { Routing } from "../admin/admin.ts"
+
+export type Registration =
+  /** Unknown to the server: a plain registration, which is harmless when repeated. */
+  | { readonly _tag: "Register" }
+  /** All of its services are routed to it; `services` may be empty, then there is nothing to route. */
+  | { readonly _tag: "AlreadyLatest"; readonly services: ReadonlyArray<string> }
+  /** Known, but another version of ours serves some of it. */
+  | { readonly _tag: "Promote"; readonly supersedes: string }
+  /** Somebody else serves some of it: neither routing nor old versions are touched. */
+  | { readonly _tag: "Foreign"; readonly holders: ReadonlyArray<readonly [service: string, deploymentId: string]> }
+
+/**
+ * Decides service by service, so that a version that lost only one of its services is promoted, too.
+ * `owned` are the ids of all versions of this object.
+ */
+export const registration = (id: string | undefined, routing: Routing, owned: ReadonlySet<string>): Registration => {
+  const services = id === undefined ? undefined : routing.deployments.get(id)?.services
+  if (services === undefined) return { _tag: "Register" }
+  const elsewhere = services.flatMap((service) => {
+    const holder = routing.services.get(service)
+    return holder === undefined || holder === id ? [] : [[service, holder] as const]
+  })
+  if (elsewhere.length === 0) return { _tag: "AlreadyLatest", services }
+  const foreign = elsewhere.filter(([, holder]) => !owned.has(holder))
+  if (foreign.length > 0) return { _tag: "Foreign", holders: foreign.toSorted(([a], [b]) => (a < b ? -1 : 1)) }
+  const [supersedes = ""] = elsewhere.map(([, holder]) => holder).toSorted()
+  return { _tag: "Promote", supersedes }
+}

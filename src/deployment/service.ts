@@ -1,0 +1,46 @@
+/** The Service of a version: the address under which the version is registered (operator.md §3.4). */
+import type { Desired } from "../engine/action.ts"
+import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
+import type { ReplicaSet } from "../resources/kubernetes.ts"
+import { ownerReference } from "../resources/meta.ts"
+import type { Vocabulary } from "../vocabulary.ts"
+import { managedBy, propagatedAnnotations, propagatedLabels } from "./propagation.ts"
+import { hashLabel, type Wanted } from "./version.ts"
+
+/** Port of every versioned Service, and the container port when the template names none. */
+export const endpointPort = 9080
+
+/** Owned by the ReplicaSet, so that it goes with it. */
+export const service = (deployment: ServiceDeployment, wanted: Wanted, owner: ReplicaSet, vocabulary: Vocabulary): Desired => ({
+  ref: { kind: "Service", namespace: deployment.metadata.namespace ?? "", name: wanted.name },
+  body: {
+    metadata: {
+      labels: { ...propagatedLabels(deployment, vocabulary), ...managedBy(deployment, vocabulary) },
+      annotations: propagatedAnnotations(deployment, vocabulary),
+      ownerReferences: [{ ...ownerReference(owner) }],
+    },
+    spec: {
+      type: "ClusterIP",
+      selector: { ...deployment.spec.selector?.matchLabels, [hashLabel]: wanted.hash },
+      ports: [
+        {
+          name: vocabulary.portName,
+          port: endpointPort,
+          protocol: "TCP",
+          targetPort: targetPort(deployment.spec.template.spec, vocabulary),
+        },
+      ],
+    },
+  },
+})
+
+/** The first container port with our name, else the first of all, else 9080. The template is free-form: nothing about it is certain. */
+const targetPort = (podSpec: { readonly [field: string]: unknown }, vocabulary: Vocabulary): number => {
+  const ports = list(podSpec["containers"]).flatMap((container) => list(container["ports"]))
+  const port = ports.find(({ name }) => name === vocabulary.portName) ?? ports[0]
+  return typeof port?.["containerPort"] === "number" ? port["containerPort"] : endpointPort
+}
+
+type Fields = { readonly [field: string]: unknown }
+const list = (value: unknown): ReadonlyArray<Fields> => (Array.isArray(value) ? value.filter(isFields) : [])
+const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null

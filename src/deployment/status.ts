@@ -1,0 +1,191 @@
+/** From what a pass saw and did to what people see: status, events, and when to look again. Pure. */
+import { conditions, type Ready } from "../engine/conditions.ts"
+import type { Announcement, Conclusion } from "../engine/kind.ts"
+import type { Failure, Outcome, Plan, Report, Requeue } from "../engine/plan.ts"
+import { delays, policyOf } from "../engine/policies.ts"
+import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
+import type { ReplicaSet } from "../resources/kubernetes.ts"
+import type { Json } from "../resources/meta.ts"
+import { readyCondition, rejectedReason } from "./conditions.ts"
+import { failureReady } from "./failure.ts"
+import { readyOf } from "./ready.ts"
+import { wantedReplicas } from "./replica-set.ts"
+import { labelSelector } from "./selector.ts"
+import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
+import type { Verdict } from "./verdict.ts"
+
+export const conclude = (snapshot: Snapshot, plan: Plan<Verdict>, report: Report, settings: DeploymentSettings): Conclusion => {
+  const [failure] = report.failures
+  const registered = report.outcomes.find((outcome) => outcome._tag === "Registered")
+  const ready = readyNow(snapshot, plan.verdict, report)
+  return {
+    status: ready === undefined ? undefined : status(snapshot, plan.verdict, ready, registered?.id, taken(report)),
+    announcements: announcements(snapshot, plan.verdict, ready, registered),
+    requeue: requeue(plan, report),
+    outcome: failure === undefined ? (ready?.status === "True" ? "ok" : outcomeOf(plan.verdict, settings)) : label(failure),
+  }
+}
+
+/** undefined: what was written before still says it best. */
+const readyNow = (snapshot: Snapshot, verdict: Verdict, report: Report): Ready | undefined => {
+  const [failure] = report.failures
+  if (failure !== undefined) return failureReady(failure)
+  if (verdict.state._tag === "Deleted") return undefined
+  if (taken(report)) return readyOf({ ...verdict, state: { _tag: "Collision" } }, snapshot)
+  const registered = report.outcomes.find((outcome) => outcome._tag === "Registered")
+  if (registered === undefined) return verdict.state._tag === "Registering" ? undefined : readyOf(verdict, snapshot)
+  if (registered.misrouted.length === 0) {
+    // With older versions about, the next pass, at once, has more to say: one write instead of two.
+    return snapshot.replicaSets.length > 1 ? undefined : readyOf({ ...verdict, state: { _tag: "Deployed", pods: undefined } }, snapshot)
+  }
+  const pairs = registered.misrouted.map(({ service, deploymentId }) => `${service} -> ${deploymentId || "nothing"}`).toSorted()
+  return {
+    status: "False",
+    reason: "NotLatest",
+    message: `registered as ${registered.id}, but the server still routes ${pairs.join(", ")}`,
+    reconciling: true,
+  }
+}
+
+const taken = (report: Report): boolean => report.outcomes.some((outcome) => outcome._tag === "Taken")
+
+type Status = NonNullable<Conclusion["status"]>
+
+const status = (
+  { deployment, replicaSets, now }: Snapshot,
+  verdict: Verdict,
+  ready: Ready,
+  registered: string | undefined,
+  collided: boolean,
+): Status => {
+  const { generation = 0 } = deployment.metadata
+  const before = deployment.status
+  const live = replicaSets.find(({ metadata }) => metadata.name === verdict.wanted?.name)
+  const collisionCount = (before?.collisionCount ?? 0) + (collided || verdict.state._tag === "Collision" ? 1 : 0)
+  const deploymentId = registered ?? verdict.id ?? (keepsId(verdict) ? before?.deploymentId : undefined)
+  return {
+    ...(verdict.wanted === undefined ? carriedCounts(before) : counts(deployment, live)),
+    ...(deploymentId ? { deploymentId } : {}),
+    ...(collisionCount > 0 ? { collisionCount } : {}),
+    ...(verdict.wanted === undefined
+      ? before?.labelSelector
+        ? { labelSelector: before.labelSelector }
+        : {}
+      : { labelSelector: labelSelector(deployment, verdict.wanted) }),
+    observedGeneration: generation,
+    conditions: conditions(before?.conditions, ready, generation, now).map((condition) => ({ ...condition })),
+  }
+}
+
+/** Passes that say nothing about the registration leave the id alone; a new version that is not registered has none. */
+const keepsId = ({ wanted, state }: Verdict): boolean => wanted === undefined || state._tag === "Deployed" || state._tag === "Unreachable"
+
+/** As the ReplicaSet of the current version says, zeros when it says nothing. */
+const counts = (deployment: ServiceDeployment, live: ReplicaSet | undefined): Status => {
+  const desired = wantedReplicas(deployment)
+  const available = live?.status?.availableReplicas ?? 0
+  return {
+    replicas: live?.status?.replicas ?? 0,
+    desiredReplicas: desired,
+    readyReplicas: live?.status?.readyReplicas ?? 0,
+    availableReplicas: available,
+    unavailableReplicas: Math.max(0, desired - available),
+  }
+}
+
+const carriedCounts = (before: ServiceDeployment["status"]): Status => {
+  const carry = (["desiredReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas"] as const).flatMap(
+    (field): Array<[string, Json]> => {
+      const value = before?.[field]
+      return typeof value === "number" ? [[field, value]] : []
+    },
+  )
+  return { replicas: before?.replicas ?? 0, ...Object.fromEntries(carry) }
+}
+
+/** Reasons that come with a Warning when they appear or when their text changes. Waiting for pods is no news. */
+const alarming = new Set([
+  "FailedReconcile",
+  "AdminCallFailed",
+  "AdminCallRejected",
+  rejectedReason,
+  "ForeignDeployment",
+  "NotLatest",
+  "DeploymentInUse",
+])
+
+const announcements = (
+  { deployment }: Snapshot,
+  verdict: Verdict,
+  ready: Ready | undefined,
+  registered: Extract<Outcome, { readonly _tag: "Registered" }> | undefined,
+): ReadonlyArray<Announcement> => {
+  const before = readyCondition(deployment)
+  const deleting = deployment.metadata.deletionTimestamp !== undefined
+  const action = deleting ? "Deleting" : "Reconcile"
+  const news = ready !== undefined && (before?.reason !== ready.reason || before.message !== ready.message)
+  const supersedes = registered?.action._tag === "Register" ? registered.action.supersedes : undefined
+  return [
+    ...(deleting && before?.reason !== "DeploymentInUse" && before?.reason !== "DeploymentDraining"
+      ? [
+          {
+            type: "Normal",
+            reason: "DeleteRequested",
+            note: "versions are removed as soon as they have no unfinished invocations",
+            action,
+          } as const,
+        ]
+      : []),
+    ...(registered !== undefined && supersedes !== undefined && registered.misrouted.length === 0
+      ? [
+          {
+            type: "Normal",
+            reason: "Promoted",
+            note: `${verdict.wanted?.name ?? ""} (${registered.id}) serves new invocations again, in place of ${supersedes}`,
+            action,
+          } as const,
+        ]
+      : []),
+    ...(news && alarming.has(ready.reason) ? [{ type: "Warning", reason: ready.reason, note: ready.message, action } as const] : []),
+    ...verdict.warnings.map(({ reason, note }) => ({ type: "Warning", reason, note, action }) as const),
+  ]
+}
+
+const requeue = (plan: Plan<Verdict>, report: Report): Conclusion["requeue"] => {
+  const [failure] = report.failures
+  if (failure !== undefined) return { _tag: "Retry", policy: policyOf(failure.error) }
+  if (taken(report)) return { _tag: "After", delay: 0, why: "hash collision" }
+  const outcome = (tag: Outcome["_tag"]) => report.outcomes.find(({ _tag }) => _tag === tag)
+  // The lane wakes the key; this is for the case that its server never answers again.
+  if (outcome("Parked") !== undefined) return after(delays.notReady, "waits for its turn to register")
+  // The object changed under us: the watch is about to tell how.
+  if (outcome("Withheld") !== undefined) return after(delays.floor, "changed meanwhile")
+  const registered = report.outcomes.find((done) => done._tag === "Registered")
+  if (registered !== undefined && registered.misrouted.length > 0) return after(delays.blocked, "not routed yet")
+  return plan.requeue
+}
+
+const after = (delay: number, why: string): Requeue => ({ _tag: "After", delay, why })
+
+const label = ({ error }: Failure): string => {
+  if (error._tag === "Conflict") return "waiting"
+  if (error._tag === "Forbidden" || error.server === "kubernetes") return "KubeError"
+  return error.status === undefined ? "AdminCallFailed" : "AdminCallRejected"
+}
+
+const outcomeOf = ({ state }: Verdict, { vocabulary }: DeploymentSettings): string => {
+  switch (state._tag) {
+    case "Invalid":
+      return vocabulary.errors.invalidConfiguration
+    case "Collision":
+      return "HashCollision"
+    case "Foreign":
+      return "DeploymentNotLatest"
+    case "RejectedBefore":
+      return "AdminCallRejected"
+    case "Unreachable":
+      return state.missing.rejected ? "AdminCallRejected" : "AdminCallFailed"
+    default:
+      return "waiting"
+  }
+}
