@@ -1,0 +1,59 @@
+# Everything goes through npm's own Node 24 in node_modules/.bin, whatever the machine has.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+.DEFAULT_GOAL := help
+N ?= 100
+OUT ?= figures.json
+.PHONY: help demo test unit real e2e faults bench synth verify lint format build sandbox clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+node_modules/.installed: package.json package-lock.json .npmrc
+	@echo "installing packages from package-lock.json"
+	@npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+demo: build ## a version rolls over on real servers, nothing lost (KEEP=1 stays up, NODE=real uses a kubelet)
+	@node demo/main.ts
+
+test: lint verify build ## everything below, against real servers (first run builds Kubernetes, about 6 min)
+	@node build/test.ts unit real
+
+unit: node_modules/.installed ## tests that need no server
+	@vitest run --project unit
+
+real: build ## tests against a real API server and a real durable-execution server
+	@vitest run --project real
+
+e2e: build ## the same story on a real kubelet with containers (Linux, root)
+	@vitest run --config vitest.node.config.ts
+
+faults: build ## kill the operator before and after every write of a rollover; prints a table
+	@node test/faults/main.ts
+
+bench: build ## requests, admin calls, time and memory for N objects (N=100 OUT=figures.json)
+	@node bench/main.ts --count $(N) --out $(OUT)
+
+synth: node_modules/.installed ## generate types, CRDs and install.yaml from schemas/
+	@node synth/main.ts
+
+verify: node_modules/.installed ## fail when a generated file differs from what synth makes
+	@node synth/verify.ts
+
+lint: node_modules/.installed ## types, oxlint, floating Effects, format
+	@tsc --noEmit -p tsconfig.json
+	@oxlint --type-aware --deny-warnings
+	@effect-tsgo diagnostics --project tsconfig.json --severity error,warning --strict
+	@oxfmt --check .
+
+format: node_modules/.installed ## rewrite files in the project's format
+	@oxfmt .
+
+build: node_modules/.installed ## one runnable file: dist/operator.mjs
+	@node build/bundle.ts
+
+sandbox: node_modules/.installed ## a real Kubernetes and durable-execution server until Ctrl-C
+	@node sandbox/main.ts up
+
+clean: ## remove what was built here; `make sandbox` caches stay in the user's cache folder
+	@rm -rf dist node_modules figures*.json
