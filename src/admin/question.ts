@@ -1,0 +1,193 @@
+/**
+ * One question to one server, shared by all who want its answer. At most one is in flight; whoever needs a later one
+ * shares the single follow-up. While anybody is interested it is asked again and again.
+ */
+import { Clock, Effect, Fiber, Result } from "effect"
+import type { Observed } from "../engine/plan.ts"
+import type { Key } from "../engine/wake.ts"
+import { Unavailable } from "../errors.ts"
+
+export interface QuestionOptions<A> {
+  /** Asks the server once. */
+  readonly ask: Effect.Effect<A, Unavailable>
+  /** Milliseconds from one poll to the next. */
+  readonly period: number
+  /** What an answer says about one id; keys interested in the id are woken when it changes. */
+  readonly about: (answer: A, id: string) => string
+  /** Corrects an answer by what happened on our side after its question was sent. */
+  readonly correct: (answer: A, askedAt: number) => A
+  /** Called with each answer before anybody is woken. `keys` asked for it. */
+  readonly onAnswer: (result: Result.Result<A, Unavailable>, keys: ReadonlySet<Key>) => ReadonlyArray<Key>
+  readonly wake: (key: Key) => Effect.Effect<void>
+  readonly clock: Clock.Clock
+  /** Starts a fiber that ends with the layer. */
+  readonly run: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+}
+
+/**
+ * Milliseconds. A question for an answer "asked no earlier than" a moment to come waits for it, but no longer than
+ * this: a `since` of `Infinity` (a write in flight) asks about once a second instead of as fast as the server answers.
+ */
+const longestWait = 1_000
+
+export class Question<A> {
+  readonly #options: QuestionOptions<A>
+  #answer: Observed<A> = { _tag: "Unasked" }
+  /** The answer before; a key that registers its interest late may have read that one. */
+  #before: Observed<A> = { _tag: "Unasked" }
+  #flight: { readonly askedAt: number; readonly keys: Set<Key> } | undefined
+  #next: { readonly keys: Set<Key>; since: number } | undefined
+  #asking = false
+  #lastAsked = -Infinity
+  readonly #interests = new Map<Key, ReadonlyArray<string>>()
+  #poller: Fiber.Fiber<void> | undefined
+
+  constructor(options: QuestionOptions<A>) {
+    this.#options = options
+  }
+
+  /** What is known. After the wall clock was set back an answer of "later" has no age; it would pass for fresh for ever. */
+  get answer(): Observed<A> {
+    const answer = this.#answer
+    return answer._tag !== "Unasked" && answer.askedAt > this.#options.clock.currentTimeMillisUnsafe() ? { _tag: "Unasked" } : answer
+  }
+
+  /**
+   * Wakes the key with an answer asked at or after `since`: one that is there, one on its way, or a new one. A failure
+   * that is there already is not handed out again: who asks after it wants to know whether the server is back.
+   */
+  request(key: Key, since: number): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { answer } = this
+      if (answer._tag === "Seen" && answer.askedAt >= since) return this.#options.wake(key)
+      if (this.#flight !== undefined && this.#flight.askedAt >= since) this.#flight.keys.add(key)
+      else this.#follow(since, [key])
+      return Effect.void
+    })
+  }
+
+  /** Replaces what the key wants to hear about; undefined ends its interest, and the last one to go ends the polls. */
+  interest(key: Key, ids: ReadonlyArray<string> | undefined): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const before = this.#interests.get(key)
+      if (ids === undefined) {
+        this.#interests.delete(key)
+        const poller = this.#interests.size === 0 ? this.#poller : undefined
+        if (poller === undefined) return Effect.void
+        this.#poller = undefined
+        return Fiber.interrupt(poller)
+      }
+      this.#interests.set(key, ids)
+      this.#poller ??= this.#options.run(this.#poll)
+      // An answer may have come between the reading of the old one and this call. Nobody would tell the key.
+      const fresh = ids.filter((id) => before?.includes(id) !== true)
+      return fresh.length > 0 && this.#differs(this.#before, this.#answer, fresh) ? this.#options.wake(key) : Effect.void
+    })
+  }
+
+  /** Corrects the answer that is there by a write of our own, and wakes those it concerns. The time of asking stays. */
+  patch(change: (answer: A) => A): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      this.#answer._tag === "Seen" ? this.#replace({ ...this.#answer, value: change(this.#answer.value) }, new Set()) : Effect.void,
+    )
+  }
+
+  /** Adds keys to those who get the answer to the next question; starts asking when nobody does. */
+  #follow(since: number, keys: ReadonlyArray<Key>): void {
+    this.#next ??= { keys: new Set(), since }
+    this.#next.since = Math.max(this.#next.since, since)
+    for (const key of keys) this.#next.keys.add(key)
+    if (this.#asking) return
+    this.#asking = true
+    this.#options.run(this.#askAll)
+  }
+
+  /** Asks as long as there is somebody to ask for. */
+  readonly #askAll = Effect.whileLoop({
+    while: () => (this.#asking = this.#next !== undefined),
+    body: () => Effect.suspend(() => this.#askOnce()),
+    step: () => {},
+  }).pipe(
+    Effect.ensuring(
+      Effect.sync(() => {
+        this.#asking = false
+        this.#flight = undefined
+      }),
+    ),
+  )
+
+  /** Milliseconds until the next question may be sent. */
+  #wait(): number {
+    const now = this.#options.clock.currentTimeMillisUnsafe()
+    // Whoever asks again at once after each failure gets one answer a second, not a loop as fast as a refused connection.
+    const calm = this.#answer._tag === "Unseen" ? this.#lastAsked + longestWait : 0
+    return Math.min(longestWait, Math.max(this.#next?.since ?? 0, calm) - now)
+  }
+
+  #askOnce(): Effect.Effect<void> {
+    const { clock, correct, onAnswer } = this.#options
+    const wait = this.#wait()
+    const ask = this.#options.ask.pipe(
+      // Those who wait must be woken whatever happens; the cause is not lost, and says nothing to people.
+      Effect.catchDefect((defect) =>
+        Effect.logError("a look failed by a defect", defect).pipe(
+          Effect.andThen(Effect.fail(new Unavailable({ server: "admin", detail: "the question failed in the operator" }))),
+        ),
+      ),
+    )
+    return (wait > 0 ? Effect.sleep(wait) : Effect.void).pipe(
+      Effect.flatMap(() => {
+        const askedAt = clock.currentTimeMillisUnsafe()
+        const flight = { askedAt, keys: this.#next?.keys ?? new Set<Key>() }
+        this.#flight = flight
+        this.#next = undefined
+        this.#lastAsked = askedAt
+        return ask.pipe(
+          Effect.result,
+          Effect.flatMap((result) => {
+            this.#flight = undefined
+            const recovered = onAnswer(result, flight.keys)
+            const answer: Observed<A> = Result.isSuccess(result)
+              ? { _tag: "Seen", value: correct(result.success, askedAt), askedAt }
+              : {
+                  _tag: "Unseen",
+                  because: result.failure.detail,
+                  askedAt,
+                  rejected: isRefusal(result.failure),
+                  since: this.#answer._tag === "Unseen" ? this.#answer.since : askedAt,
+                }
+            return this.#replace(answer, new Set([...flight.keys, ...recovered]))
+          }),
+        )
+      }),
+    )
+  }
+
+  /** Takes a new answer and wakes these keys and those for which something has changed, each once. */
+  #replace(answer: Observed<A>, keys: Set<Key>): Effect.Effect<void> {
+    this.#before = this.#answer
+    this.#answer = answer
+    for (const [key, ids] of this.#interests) if (!keys.has(key) && this.#differs(this.#before, answer, ids)) keys.add(key)
+    return Effect.forEach(keys, this.#options.wake, { discard: true })
+  }
+
+  #differs(before: Observed<A>, after: Observed<A>, ids: ReadonlyArray<string>): boolean {
+    if (before._tag !== "Seen" || after._tag !== "Seen") return before._tag !== after._tag
+    return ids.some((id) => this.#options.about(before.value, id) !== this.#options.about(after.value, id))
+  }
+
+  readonly #poll = Effect.forever(
+    Effect.suspend(() => {
+      const { clock, period } = this.#options
+      const wait = this.#lastAsked + period - clock.currentTimeMillisUnsafe()
+      // More than a period: the wall clock was set back, which must not end the polls.
+      if (wait > 0 && wait <= period) return Effect.sleep(wait)
+      this.#follow(0, [])
+      // The question may wait for its moment, a second at most.
+      return Effect.sleep(longestWait)
+    }),
+  )
+}
+
+/** The server answered, but not with a success. */
+const isRefusal = (error: Unavailable): boolean => error.status !== undefined && (error.status < 200 || error.status >= 300)
