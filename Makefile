@@ -17,16 +17,16 @@ demo: build ## a version rolls over on real servers, nothing lost (KEEP=1 stays 
 	@node demo/main.ts
 
 test: lint verify build ## everything below, against real servers (first run builds Kubernetes, about 6 min)
-	@node build/test.ts unit real
+	@node build/test.ts --project unit --project real
 
 unit: node_modules/.installed ## tests that need no server
-	@vitest run --project unit
+	@node build/test.ts --project unit
 
 real: build ## tests against a real API server and a real durable-execution server
-	@vitest run --project real
+	@node build/test.ts --project real
 
 e2e: build ## the same story on a real kubelet with containers (Linux, root)
-	@vitest run --config vitest.node.config.ts
+	@node build/test.ts --config vitest.node.config.ts
 
 faults: build ## kill the operator before and after every write of a rollover; prints a table
 	@node test/faults/main.ts
