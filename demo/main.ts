@@ -38,11 +38,12 @@ try {
     await story(sandbox, narrator)
     narrator.end()
     if ((process.env["KEEP"] ?? "") !== "") {
-      console.log(`\nStill up until Ctrl-C:\n  export KUBECONFIG=${sandbox.kubeconfig}\n  export PATH=${sandbox.binaries ?? ""}:$PATH`)
+      console.log("\nStill up until Ctrl-C. In another terminal:")
       console.log(
-        `  admin    ${sandbox.adminUrl}\n  ingress  ${sandbox.ingressUrl}\n  operator ${operator.url}/metrics, log ${operator.logFile}`,
+        `  export KUBECONFIG=${sandbox.kubeconfig} PATH=${sandbox.binaries ?? ""}:$PATH INGRESS=${sandbox.ingressUrl} ADMIN=${sandbox.adminUrl}`,
       )
-      console.log(`  try      kubectl apply -f examples/greeter.yaml && kubectl get servicedeployments -w`)
+      console.log("  kubectl apply -f examples/greeter.yaml && kubectl get servicedeployments -w")
+      console.log(`The operator's metrics are at ${operator.url}/metrics, its log is ${operator.logFile}`)
       await new Promise(() => setInterval(() => {}, 60_000))
     }
   } finally {

@@ -6,11 +6,18 @@ import type { Sandbox } from "../sandbox/sandbox.ts"
 import { nameServer } from "../sandbox/server-name.ts"
 import { User } from "../sandbox/user.ts"
 import { waitFor } from "../sandbox/wait.ts"
-import { type Narrator, promise } from "./narrator.ts"
+import { promise } from "./narrator.ts"
 
 const example = join(import.meta.dirname, "..", "examples", "greeter.yaml")
 /** Long enough to see v2 arrive, the drain delay pass by, and v1 still there. */
 const slowSeconds = 20
+
+/** Whom the story is told to. */
+export interface Narrator {
+  chapter(title: string): void
+  fact(text: string): void
+  shows(text: string): void
+}
 
 export const story = async (sandbox: Sandbox, narrator: Narrator): Promise<void> => {
   const user = new User(sandbox, "service")

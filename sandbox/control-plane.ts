@@ -27,6 +27,8 @@ export interface ControlPlaneOptions {
   readonly scheduler?: boolean
   /** Further flags of the API server. */
   readonly apiServerFlags?: ReadonlyArray<string>
+  /** Controllers of the controller manager to leave out, because somebody else plays them. */
+  readonly withoutControllers?: ReadonlyArray<string>
   readonly progress?: Progress
 }
 
@@ -160,7 +162,7 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
   const manager = kubeconfigFor("controller-manager", { commonName: "system:kube-controller-manager" })
   await processes.start("kube-controller-manager", join(binaries, "kube-controller-manager"), [
     ...clientFlags(manager),
-    "--controllers=*",
+    `--controllers=${["*", ...(options.withoutControllers ?? []).map((name) => `-${name}`)].join(",")}`,
     "--use-service-account-credentials=true",
     `--service-account-private-key-file=${tokenKey}`,
     `--root-ca-file=${authorityFile.certificate}`,

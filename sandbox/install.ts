@@ -25,7 +25,7 @@ export const installBundle = async (client: KubernetesClient, edition: Edition):
     for (const crd of documents(join(folder, file))) {
       await client.apply(crd)
       await waitFor(`the CRD ${crd.metadata.name}`, async () =>
-        isEstablished(await client.get(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`)),
+        isEstablished(await client.get<Crd>(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`)),
       )
     }
   }
@@ -49,5 +49,9 @@ export const parseManifests = (text: string): ReadonlyArray<KubernetesObject> =>
 const isObject = (value: unknown): value is KubernetesObject =>
   typeof value === "object" && value !== null && "kind" in value && "metadata" in value
 
-const isEstablished = (crd: object): boolean =>
-  JSON.stringify(crd).includes('"type":"Established"') && /"status":"True"[^}]*"type":"Established"/.test(JSON.stringify(crd))
+interface Crd extends KubernetesObject {
+  readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string; readonly status: string }> }
+}
+
+const isEstablished = ({ status }: Crd): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === "Established" && value === "True") === true

@@ -28,6 +28,8 @@ export interface SandboxOptions {
   /** Further images of the stand-in node. */
   readonly images?: ImageTable
   readonly apiServerFlags?: ReadonlyArray<string>
+  /** Controllers of Kubernetes that do not run, such as `replicaset-controller`: the caller plays them. */
+  readonly withoutControllers?: ReadonlyArray<string>
   readonly progress?: Progress
 }
 
@@ -123,6 +125,7 @@ const controlPlaneOptions = (options: SandboxOptions, { directory, processes, pr
   processes,
   progress,
   ...(options.apiServerFlags === undefined ? {} : { apiServerFlags: options.apiServerFlags }),
+  ...(options.withoutControllers === undefined ? {} : { withoutControllers: options.withoutControllers }),
 })
 
 /** Pods as local processes, or none at all; the server is a local process too and finds Services through the router. */

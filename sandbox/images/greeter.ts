@@ -6,15 +6,15 @@ import type { ImageConfig, ImageRecipe } from "./image.ts"
 
 const versions = ["v1", "v2"] as const
 
-/** The names that pod templates use; both are one program that answers with its version. */
-export const greeterImages: ReadonlyArray<string> = versions.map((version) => `greeter:${version}`)
-
 /** Where the program listens. */
-export const greeterPort = 9080
+const port = 9080
 
 const source = join(import.meta.dirname, "..", "endpoints", "greeter.ts")
 
-/** An SDK endpoint: Node, and the program of `sandbox/endpoints/greeter.ts` bundled with the SDK into one file. */
+/**
+ * `greeter:v1` and `greeter:v2`, one SDK endpoint that answers with its version: Node, and the program of
+ * `sandbox/endpoints/greeter.ts` bundled with the SDK into one file.
+ */
 export const greeterRecipe = async (): Promise<ImageRecipe> => {
   const node = nodeBinary()
   return {
@@ -30,10 +30,10 @@ export const greeterRecipe = async (): Promise<ImageRecipe> => {
 
 const config = (version: string): ImageConfig => ({
   Entrypoint: ["/usr/local/bin/node", "/app/greeter.mjs"],
-  Env: ["PATH=/usr/local/bin", "NODE_ENV=production", `VERSION=${version}`, `PORT=${greeterPort}`],
+  Env: ["PATH=/usr/local/bin", "NODE_ENV=production", `VERSION=${version}`, `PORT=${port}`],
   WorkingDir: "/app",
   User: "65534:65534",
-  ExposedPorts: { [`${greeterPort}/tcp`]: {} },
+  ExposedPorts: { [`${port}/tcp`]: {} },
 })
 
 /** The Node that the project pins, not the one that happens to run this. */

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto"
-import { createReadStream } from "node:fs"
 import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
-import { writeTar, type TarEntry, type Written } from "./tar.ts"
+import { chunksOf, writeTar, type TarEntry, type Written } from "./tar.ts"
 
 /** How a container of an image is started, in the terms of the OCI image specification. */
 export interface ImageConfig {
@@ -126,6 +125,6 @@ const fingerprint = async (recipe: ImageRecipe): Promise<string> => {
 
 const digestOf = async (file: string): Promise<string> => {
   const hash = createHash("sha256")
-  for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer)
+  for await (const chunk of chunksOf(file)) hash.update(chunk)
   return hash.digest("hex")
 }

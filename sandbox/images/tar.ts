@@ -37,8 +37,7 @@ export const writeTar = async (file: string, entries: ReadonlyArray<TarEntry>): 
       await put(header(entry, size))
       if (entry.kind === "text") await put(Buffer.from(entry.text))
       if (entry.kind === "file") {
-        // 1 MiB reads: the default of 64 KiB costs four times as many turns of the event loop for a 200 MiB binary.
-        for await (const chunk of createReadStream(entry.from, { highWaterMark: 1 << 20 })) await put(chunk as Buffer)
+        for await (const chunk of chunksOf(entry.from)) await put(chunk)
       }
       const rest = size % block
       if (rest > 0) await put(Buffer.alloc(block - rest))
@@ -50,6 +49,9 @@ export const writeTar = async (file: string, entries: ReadonlyArray<TarEntry>): 
   }
   return { sha256: hash.digest("hex"), bytes }
 }
+
+/** A file in pieces of 1 MiB: some of these files have 200, and the usual 64 KiB would mean sixteen times as many turns. */
+export const chunksOf = (file: string): AsyncIterable<Buffer> => createReadStream(file, { highWaterMark: 1 << 20 })
 
 const writeAll = async (output: FileHandle, chunk: Buffer): Promise<void> => {
   let offset = 0

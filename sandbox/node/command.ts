@@ -13,7 +13,10 @@ export const command = (file: string, args: ReadonlyArray<string>, options: Comm
       file,
       [...args],
       // Debian keeps ip, nft and the like in sbin, which is not in everybody's PATH.
-      { env: { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin`, ...options.env }, maxBuffer: 64 << 20 },
+      {
+        env: { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin`, ...options.env },
+        maxBuffer: 64 << 20,
+      },
       (error, stdout, stderr) => {
         if (error === null) resolve(stdout)
         else reject(new Error(`${file} ${args.join(" ")}: ${stderr.trim() === "" ? error.message : stderr.trim()}`))

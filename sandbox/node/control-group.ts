@@ -10,7 +10,7 @@ const hierarchyRoot = "/sys/fs/cgroup"
 const needed = ["cpu", "cpuset", "memory", "pids"] as const
 
 /** One hierarchy (version 2), or one for each controller (version 1); version 1 is what the sandbox was measured on. */
-export const controlGroupVersion = (): 1 | 2 => (existsSync(join(hierarchyRoot, "cgroup.controllers")) ? 2 : 1)
+const controlGroupVersion = (): 1 | 2 => (existsSync(join(hierarchyRoot, "cgroup.controllers")) ? 2 : 1)
 
 const writable = (folder: string): boolean => {
   try {

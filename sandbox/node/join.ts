@@ -15,12 +15,12 @@ interface Node extends KubernetesObject {
 
 /** Starts the node's daemons and waits until it is Ready and the cluster's names resolve. */
 export const joinCluster = async (processes: Processes, binaries: string, controlPlane: ControlPlane): Promise<void> => {
-  const { client, authority, kubeconfigFor } = controlPlane
+  const { client, authority } = controlPlane
   for (const object of corednsObjects) await client.apply(object)
-  await startKubelet(processes, join(binaries, "kubelet"), kubeconfigFor("kubelet", kubeletSubject), authority)
-  const proxy = kubeconfigFor("kube-proxy", { commonName: kubeProxyUser })
+  await startKubelet(processes, join(binaries, "kubelet"), controlPlane.kubeconfigFor("kubelet", kubeletSubject), authority)
+  const proxy = controlPlane.kubeconfigFor("kube-proxy", { commonName: kubeProxyUser })
   await startKubeProxy(processes, join(binaries, "kube-proxy"), proxy)
-  await startCoredns(processes, join(binaries, "coredns"), kubeconfigFor("coredns", { commonName: corednsUser }))
+  await startCoredns(processes, join(binaries, "coredns"), controlPlane.kubeconfigFor("coredns", { commonName: corednsUser }))
   await waitFor(`the node ${nodeName}`, async () => isReady(await client.find<Node>(`/api/v1/nodes/${nodeName}`)), {
     ...hopelessWithout(processes, "containerd", "kubelet"),
   })

@@ -16,7 +16,11 @@ const configuration = (authority: Identity, authorityFile: string): object => {
     apiVersion: "kubelet.config.k8s.io/v1beta1",
     kind: "KubeletConfiguration",
     address: addresses.node,
-    authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: authorityFile } },
+    authentication: {
+      anonymous: { enabled: false },
+      webhook: { enabled: true },
+      x509: { clientCAFile: authorityFile },
+    },
     authorization: { mode: "Webhook" },
     tlsCertFile: certificate,
     tlsPrivateKeyFile: key,
@@ -40,7 +44,12 @@ const configuration = (authority: Identity, authorityFile: string): object => {
     // A machine that is short of disk or memory must not make tests fail by evicting their pods.
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,
-    evictionHard: { "memory.available": "100Mi", "nodefs.available": "1%", "nodefs.inodesFree": "1%", "imagefs.available": "1%" },
+    evictionHard: {
+      "memory.available": "100Mi",
+      "nodefs.available": "1%",
+      "nodefs.inodesFree": "1%",
+      "imagefs.available": "1%",
+    },
     serializeImagePulls: false,
     maxPods: 200,
   }

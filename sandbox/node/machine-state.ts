@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { attempt, command } from "./command.ts"
-import { root } from "./places.ts"
+import { controlGroup, root } from "./places.ts"
 import { readSysctls } from "./sysctls.ts"
 
 /** Everything of a machine that a node could change for good, as lines that can be compared. */
@@ -13,7 +13,9 @@ export const machineState = async (): Promise<ReadonlySet<string>> =>
     ...((await attempt("nft", ["--version"])) ? lines("firewall table", await command("nft", ["list", "tables"])) : []),
     ...lines("mount", readFileSync("/proc/self/mountinfo", "utf8").replace(/^.*? .*? .*? .*? (\S+) .*$/gm, "$1")),
     ...Object.entries(readSysctls()).map(([name, value]) => `setting ${name} = ${value}`),
-    ...folders("/sys/fs/cgroup").map((path) => `control group ${path}`),
+    ...folders("/sys/fs/cgroup")
+      .filter((path) => ofPods.test(path))
+      .map((path) => `control group ${path}`),
     ...programs().map((path) => `process ${path}`),
     ...outside.flatMap(files).map((path) => `file ${path}`),
   ])
@@ -29,6 +31,8 @@ const outside = [
   "/var/log/pods",
   "/opt/containerd",
 ]
+
+const ofPods = new RegExp(`${controlGroup}|kubepods`)
 
 /** Those that only a real node has: sandboxes with a stand-in node may come and go beside it. */
 const daemons = /^(containerd|kubelet|kube-proxy|kube-scheduler|coredns|pause)/

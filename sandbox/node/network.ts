@@ -40,11 +40,23 @@ export const makeNetwork = async (apiPort: number): Promise<void> => {
 
 /** Removes everything of {@link makeNetwork}, and the rules that kube-proxy leaves behind. */
 export const removeNetwork = async (): Promise<void> => {
-  // Its routes go with it; the pods' ends of their cables have gone with their namespaces.
+  // The pods' cables by hand: a namespace, and its cable with it, may outlive its last process. One was seen a minute
+  // later, most likely held by a connection that waited for an answer.
+  for (const cable of await cables()) await attempt("ip", ["link", "delete", cable])
+  // Its routes go with it.
   await attempt("ip", ["link", "delete", addresses.bridge])
   for (const [family, table] of [...proxyTables, ["inet", guard] as const]) {
     await attempt("nft", ["delete", "table", family, table])
   }
+}
+
+/** This machine's ends of the pods' cables. */
+const cables = async (): Promise<ReadonlyArray<string>> => {
+  if (!(await attempt("ip", ["link", "show", addresses.bridge]))) return []
+  const links: ReadonlyArray<{ readonly ifname?: unknown }> = JSON.parse(
+    await command("ip", ["-json", "link", "show", "master", addresses.bridge]),
+  )
+  return links.flatMap(({ ifname }) => (typeof ifname === "string" ? [ifname] : []))
 }
 
 /** Answers with sentences about what of the network is still there; none after {@link removeNetwork}. */

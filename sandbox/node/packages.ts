@@ -29,7 +29,12 @@ const packages: ReadonlyArray<Package> = [
     programs: ["bridge", "host-local", "loopback"],
     folders: pluginFolders,
   },
-  { name: "nftables", why: "kube-proxy's rules and the firewall around the pods", programs: ["nft"], folders: searched },
+  {
+    name: "nftables",
+    why: "kube-proxy's rules and the firewall around the pods",
+    programs: ["nft"],
+    folders: searched,
+  },
   { name: "iproute2", why: "makes the bridge", programs: ["ip"], folders: searched },
   { name: "mount", why: "the kubelet mounts volumes", programs: ["mount", "umount"], folders: searched },
 ]
@@ -49,7 +54,7 @@ const missing = (): ReadonlyArray<Package> =>
   packages.filter(({ programs, folders }) => programs.some((program) => find(program, folders) === undefined))
 
 /** Whether this is Debian or made from it. */
-export const isDebian = (): boolean => {
+const isDebian = (): boolean => {
   try {
     return /^ID(_LIKE)?=.*debian/m.test(readFileSync("/etc/os-release", "utf8"))
   } catch {

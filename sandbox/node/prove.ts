@@ -8,10 +8,12 @@ import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { KubernetesClient } from "../kubernetes-client.ts"
+import { sweep } from "../sandbox-directory.ts"
 import { startSandbox, type Sandbox } from "../sandbox.ts"
 import { waitFor } from "../wait.ts"
 import { machineState } from "./machine-state.ts"
 import type { Manifest } from "./manifest.ts"
+import { sweepNode } from "./teardown.ts"
 
 const begun = Date.now()
 const say = (line: string): void => console.log(`${((Date.now() - begun) / 1000).toFixed(1).padStart(6)} s  ${line}`)
@@ -53,7 +55,11 @@ const manifests = (version: string): ReadonlyArray<Manifest> => [
 ]
 
 const post = async (url: string, body: unknown): Promise<string> => {
-  const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  })
   const text = await answer.text()
   if (!answer.ok) throw new Error(`POST ${url}: ${answer.status} ${text}`)
   return text
@@ -65,16 +71,19 @@ const readyReplicas = async (client: KubernetesClient, name: string): Promise<nu
   return status?.readyReplicas ?? 0
 }
 
-const callPods = async ({ client, adminUrl, ingressUrl, restartServer }: Sandbox): Promise<void> => {
+const callPods = async (sandbox: Sandbox): Promise<void> => {
+  const { client, adminUrl, ingressUrl } = sandbox
   for (const manifest of manifests("v1")) await client.apply(manifest)
-  await waitFor("two pods of greeter", async () => (await readyReplicas(client, "greeter-v1")) === 2, { timeoutMs: 60_000 })
+  await waitFor("two pods of greeter", async () => (await readyReplicas(client, "greeter-v1")) === 2, {
+    timeoutMs: 60_000,
+  })
   say("a ReplicaSet of 2 is Ready")
   await post(`${adminUrl}/deployments`, { uri: `http://${host}:9080`, force: false })
   say(`registered http://${host}:9080, a name that only the cluster knows`)
   const answer = await post(`${ingressUrl}/Greeter/greet`, "proof")
   if (!answer.includes("v1: hello proof")) throw new Error(`not what was expected: ${answer}`)
   say(`called through the ingress: ${answer}`)
-  await restartServer({ kill: true })
+  await sandbox.restartServer({ kill: true })
   say(`the server was killed and came back with its data: ${await post(`${ingressUrl}/Greeter/greet`, "again")}`)
   await client.delete(`/api/v1/namespaces/${namespace}`)
   const pods = `/api/v1/namespaces/${namespace}/pods`
@@ -131,6 +140,14 @@ await running.up()
 await running.end("SIGINT")
 await sameAs(before, "after Ctrl-C when it was up")
 
+for (const seconds of [1, 4, 8]) {
+  const killed = inChild()
+  await sleep(seconds * 1_000)
+  await killed.end("SIGKILL")
+  await sweep()
+  await sweepNode()
+  await sameAs(before, `after SIGKILL in second ${seconds} and a clean-up`)
+}
 const killed = inChild()
 await killed.up()
 await killed.end("SIGKILL")

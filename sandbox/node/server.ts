@@ -1,6 +1,7 @@
 import { answersQueries } from "../durable-server.ts"
 import type { KubernetesClient } from "../kubernetes-client.ts"
 import { serverImage } from "../images/server.ts"
+import { serverService } from "../server-name.ts"
 import { waitFor } from "../wait.ts"
 import type { Manifest } from "./manifest.ts"
 
@@ -15,8 +16,7 @@ export interface ClusterServer {
   restart(options?: { readonly kill?: boolean }): Promise<void>
 }
 
-const namespace = "service-server"
-const name = "server"
+const { namespace, name } = serverService
 const labels = { app: name }
 const ports = [
   { name: "ingress", port: 8080 },

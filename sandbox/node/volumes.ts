@@ -37,7 +37,8 @@ interface Volume extends KubernetesObject {
 
 /**
  * Gives claims of the default storage class a folder of the node each, lets them grow, and deletes what is released.
- * It looks twice a second, because a sandbox has few claims. Ends with the signal.
+ * It looks twice a second, because a sandbox has few claims, and in this process: who blocks its event loop (by `execFileSync`,
+ * say) waits for a volume in vain. Ends with the signal.
  */
 export const startProvisioner = async (client: KubernetesClient, signal: AbortSignal): Promise<void> => {
   await client.apply(storageClass)

@@ -61,7 +61,7 @@ export const cleanup = (
       continue
     }
     const look = usageOf(snapshot, server)
-    if (look._tag === "Stale") return { _tag: "Need", server, look: "usage", since: now }
+    if (look._tag === "Stale") return need(snapshot, server, now)
     if (look._tag === "Unknown") {
       missing ??= look
       watch(watched, server, version.id)
@@ -82,7 +82,7 @@ export const cleanup = (
       const actions = keep ? rest(deployment, version, now, settings) : bury(deployment, view, server, snapshot)
       if (actions.length === 0) continue
       const since = provenSince(snapshot, server, version)
-      if (look.askedAt < since) return { _tag: "Need", server, look: "usage", since: Math.max(since, now) }
+      if (look.askedAt < since) return need(snapshot, server, since)
       steps.push({ why: `${life.why} ${version.name}`, actions, onFailure: "next" })
       continue
     }
@@ -110,6 +110,14 @@ const usageOf = (snapshot: Snapshot, server: AdminServer): Look<Usage> => {
   if (touchedAt === Infinity) return { _tag: "Unknown", because: "a registration is in flight", rejected: false, since: snapshot.now }
   return lookSince(usage, Math.max(touchedAt, snapshot.now - pollAge))
 }
+
+/** Asked now or later: an answer from before our own last change of the routing would only be asked for again. */
+const need = (snapshot: Snapshot, server: AdminServer, since: number): Need => ({
+  _tag: "Need",
+  server,
+  look: "usage",
+  since: Math.max(since, snapshot.now, snapshot.admin.get(server.key)?.touchedAt ?? 0),
+})
 
 /** Law 3: asked after the deadline, after our own last change of that server's routing, and less than 5 s ago. */
 const provenSince = (snapshot: Snapshot, server: AdminServer, version: Version): number =>

@@ -13,17 +13,17 @@ export const failureReady = ({ error, action }: Failure): Ready | undefined => {
     case "Rejected":
       if (error.server === "kubernetes") return unknown(error.detail)
       return action._tag === "Register"
-        ? { status: "False", reason: rejectedReason, message: `${error.code} ${error.detail}`.trimStart(), stalled: true }
-        : { status: "False", reason: "AdminCallRejected", message: `${error.status} ${error.detail}`, reconciling: true }
+        ? { status: "False", reason: rejectedReason, message: error.detail, stalled: true }
+        : { status: "False", reason: "AdminCallRejected", message: error.detail, reconciling: true }
     case "Unavailable":
-      if (error.server === "kubernetes") return unknown(error.detail)
-      return {
-        status: "False",
-        reason: error.status === undefined ? "AdminCallFailed" : "AdminCallRejected",
-        message: `${error.status === undefined ? "" : `${error.status} `}${error.detail}`,
-        reconciling: true,
-      }
+      return error.server === "kubernetes"
+        ? unknown(error.detail)
+        : { status: "False", reason: callReason(error), message: error.detail, reconciling: true }
   }
 }
+
+/** Rejected: the server answered, and not with a success. Failed: there was no answer, or a success that made no sense. */
+export const callReason = ({ status = 0 }: { readonly status?: number }): "AdminCallRejected" | "AdminCallFailed" =>
+  status >= 300 ? "AdminCallRejected" : "AdminCallFailed"
 
 const unknown = (message: string): Ready => ({ status: "Unknown", reason: "FailedReconcile", message, reconciling: true })

@@ -1,6 +1,7 @@
 /** What must be true before a version may be registered, and for Ready afterwards (operator.md §3.8). */
 import type { ReplicaSet } from "../resources/kubernetes.ts"
 import type { ClusterState } from "./snapshot.ts"
+import { hashLabel } from "./version.ts"
 
 export interface NotReady {
   readonly reason:
@@ -23,13 +24,19 @@ export const podsNotReady = (replicaSet: ReplicaSet, desired: number): NotReady 
   const refused = status.conditions?.find(({ type, status: state }) => type === "ReplicaFailure" && state === "True")
   const because = refused === undefined ? "" : `: ${refused.reason ?? ""} ${refused.message ?? ""}`.trimEnd()
   const short = (reason: NotReady["reason"], have: number | undefined, what: string) =>
-    (have ?? 0) < desired ? { reason, message: `${have ?? 0} of ${desired} pods of ${name} ${what}${because}` } : undefined
+    (have ?? 0) < desired
+      ? { reason, message: `${have ?? 0} of ${desired} pods of ${name} ${what}${because}; ${hint(replicaSet)}` }
+      : undefined
   return (
     short("ReplicaSetScaling", status.replicas, "exist") ??
     short("ReplicaSetPodNotReady", status.readyReplicas, "are ready") ??
     short("ReplicaSetPodNotAvailable", status.availableReplicas, "are available")
   )
 }
+
+/** The command that tells why, for people at 3 a.m. */
+const hint = ({ metadata }: ReplicaSet): string =>
+  `see kubectl describe pods -n ${metadata.namespace ?? ""} -l ${hashLabel}=${metadata.labels?.[hashLabel] ?? ""}`
 
 /** undefined: registering now can succeed. */
 export const registrationGate = (

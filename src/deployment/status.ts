@@ -7,7 +7,7 @@ import type { ServiceDeployment } from "../resources/generated/service-deploymen
 import type { ReplicaSet } from "../resources/kubernetes.ts"
 import type { Json } from "../resources/meta.ts"
 import { readyCondition, rejectedReason } from "./conditions.ts"
-import { failureReady } from "./failure.ts"
+import { callReason, failureReady } from "./failure.ts"
 import { readyOf } from "./ready.ts"
 import { wantedReplicas } from "./replica-set.ts"
 import { labelSelector } from "./selector.ts"
@@ -114,12 +114,25 @@ const alarming = new Set([
   "DeploymentInUse",
 ])
 
+/** Pods that are not up after a minute will not come up by waiting: the template asks for something that is not to be had. */
+const stuck = ({ deployment, now }: Snapshot, { state }: Verdict): boolean => {
+  const before = readyCondition(deployment)
+  const since = Date.parse(before?.lastTransitionTime ?? "")
+  return (
+    state._tag === "NotReady" &&
+    state.gate.reason.startsWith("ReplicaSetPod") &&
+    before?.reason === state.gate.reason &&
+    now - since >= delays.notReady
+  )
+}
+
 const announcements = (
-  { deployment }: Snapshot,
+  snapshot: Snapshot,
   verdict: Verdict,
   ready: Ready | undefined,
   registered: Extract<Outcome, { readonly _tag: "Registered" }> | undefined,
 ): ReadonlyArray<Announcement> => {
+  const { deployment } = snapshot
   const before = readyCondition(deployment)
   const deleting = deployment.metadata.deletionTimestamp !== undefined
   const action = deleting ? "Deleting" : "Reconcile"
@@ -147,6 +160,9 @@ const announcements = (
         ]
       : []),
     ...(news && alarming.has(ready.reason) ? [{ type: "Warning", reason: ready.reason, note: ready.message, action } as const] : []),
+    ...(ready !== undefined && stuck(snapshot, verdict)
+      ? [{ type: "Warning", reason: ready.reason, note: `spec.template: ${ready.message}`, action } as const]
+      : []),
     ...verdict.warnings.map(({ reason, note }) => ({ type: "Warning", reason, note, action }) as const),
   ]
 }
@@ -170,7 +186,7 @@ const after = (delay: number, why: string): Requeue => ({ _tag: "After", delay, 
 const label = ({ error }: Failure): string => {
   if (error._tag === "Conflict") return "waiting"
   if (error._tag === "Forbidden" || error.server === "kubernetes") return "KubeError"
-  return error.status === undefined ? "AdminCallFailed" : "AdminCallRejected"
+  return callReason(error)
 }
 
 const outcomeOf = ({ state }: Verdict, { vocabulary }: DeploymentSettings): string => {

@@ -35,6 +35,9 @@ export interface Conclusion {
   readonly outcome: string
 }
 
+/** What the queue has to know about a pass; status, events and the rest have been seen to. */
+export type Passed = Pick<Conclusion, "requeue" | "outcome">
+
 /** One kind, as main.ts hands it to the runtime. */
 export interface KindController<Snapshot, Verdict> {
   readonly kind: Kind

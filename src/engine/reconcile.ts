@@ -6,13 +6,10 @@ import { KubernetesWriter } from "../kubernetes/kubernetes.ts"
 import type { Vocabulary } from "../vocabulary.ts"
 import { act } from "./act.ts"
 import { Announcer } from "./announcer.ts"
-import type { Conclusion, KindController, Name } from "./kind.ts"
+import type { KindController, Name, Passed } from "./kind.ts"
 import { lines, type Need, type Plan } from "./plan.ts"
 import { policyOf } from "./policies.ts"
 import { type Key, keyOf } from "./wake.ts"
-
-/** What the queue has to know about a pass. */
-export type Passed = Pick<Conclusion, "requeue" | "outcome">
 
 /** An answer that never comes must not leave a key asleep: both looks give up after 10 s. */
 const lookPatience = 15_000
