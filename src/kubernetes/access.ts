@@ -72,15 +72,14 @@ const foreign = {
 
 /** Kinds of others that the operator reads or writes. */
 export type ForeignKind = keyof typeof foreign
-/** Kinds are named by role, so that code reads the same in both vocabularies. */
-export type Kind = OwnKind | ForeignKind
+/** Kinds are named by role, so that code reads the same in both vocabularies. Environments are not read yet. */
+export type Kind = Exclude<OwnKind, "environment"> | ForeignKind
 
 /** The access table of one vocabulary: our own kinds under their wire names, and the foreign ones. */
 export const access = (vocabulary: Vocabulary): { readonly [K in Kind]: KindAccess } => ({
   ...foreign,
   deployment: own(vocabulary, "deployment", true, [...read, "patch"], "versions of a service; patch holds and releases the finalizer"),
   cluster: own(vocabulary, "cluster", false, read, "address and readiness of the server that versions register with"),
-  environment: own(vocabulary, "environment", false, read, "hosted environments that versions register with"),
 })
 
 const own = (vocabulary: Vocabulary, role: OwnKind, namespaced: boolean, verbs: ReadonlyArray<Verb>, why: string): KindAccess => {

@@ -11,7 +11,6 @@ import type { KubernetesObject } from "../resources/meta.ts"
 export interface Objects {
   readonly deployment: ServiceDeployment
   readonly cluster: ServiceCluster
-  readonly environment: KubernetesObject
   readonly ReplicaSet: ReplicaSet
   readonly Service: Service
   readonly EndpointSlice: EndpointSlice
