@@ -4,6 +4,8 @@ import type { Edition, Installed } from "./install.ts"
 import { freePort } from "./ports.ts"
 import type { Exit, Processes } from "./processes.ts"
 import type { Sandbox } from "./sandbox.ts"
+import { nodeOptions } from "../build/node-options.ts"
+import { cacheDirectory } from "./binaries.ts"
 import { waitFor } from "./wait.ts"
 
 export interface OperatorOptions {
@@ -58,11 +60,13 @@ export const launchOperator = async (sandbox: Sandbox, options: OperatorOptions)
   ]
   const env = {
     KUBECONFIG: kubeconfig,
+    // As in the image: the compiled code of the last start.
+    NODE_COMPILE_CACHE: join(cacheDirectory(), "compile-cache"),
     // The admin API is plain HTTP behind cluster names, which only the sandbox's router knows.
     ...(proxyUrl === undefined ? {} : { http_proxy: proxyUrl, no_proxy: "127.0.0.1,localhost" }),
     ...options.env,
   }
-  const { pid, exited } = await processes.start(name, process.execPath, ["--max-semi-space-size=4", ...args], { env })
+  const { pid, exited } = await processes.start(name, process.execPath, [...nodeOptions, ...args], { env })
   return operator(processes, name, pid, exited, `http://127.0.0.1:${port}`)
 }
 
