@@ -81,10 +81,15 @@ export class Processes {
     return { pid: child.pid, exited }
   }
 
+  /** The process of this name, if it runs. */
+  pid(name: string): number | undefined {
+    const identity = this.#recorded(name)
+    return identity !== undefined && runs(identity) ? identity.pid : undefined
+  }
+
   /** Whether the process of this name runs, no matter which run of the sandbox started it. */
   alive(name: string): boolean {
-    const identity = this.#recorded(name)
-    return identity !== undefined && runs(identity)
+    return this.pid(name) !== undefined
   }
 
   /** Sends a signal without waiting; nothing happens when the process has ended. */

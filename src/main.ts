@@ -41,10 +41,8 @@ const operator = (settings: Settings.Settings) => {
   ).pipe(Layer.provideMerge(Layer.mergeAll(Kubernetes.layer({ vocabulary, kinds }), WorkQueue.layer())))
 
   return Effect.raceFirst(run(controllers), Crds.report(crds, access(vocabulary), pod(settings))).pipe(
-    Effect.provide(world),
-    // First up and last down: probes are answered before anything is waited for.
-    Effect.provide(Http.layer(settings.httpAddress)),
-    Effect.provide(observed),
+    // HTTP is first up and last down: probes are answered before anything is waited for.
+    Effect.provide(world.pipe(Layer.provideMerge(Http.layer(settings.httpAddress)), Layer.provideMerge(observed))),
     Effect.catchTags({ Misconfigured: refused, Forbidden: refused, Rejected: refused }),
   )
 }
@@ -78,7 +76,7 @@ const program = Settings.commandLine(vocabularies.service.operator, operator).pi
   Effect.tapCause((cause) => {
     const error = Cause.squash(cause)
     if (error instanceof CannotRun) return Console.error(error.sentence)
-    return Cause.hasInterruptsOnly(cause) || Runtime.getErrorReported(error) === false ? Effect.void : Console.error(Cause.pretty(cause))
+    return Cause.hasInterruptsOnly(cause) || !Runtime.getErrorReported(error) ? Effect.void : Console.error(Cause.pretty(cause))
   }),
   Effect.provide(Layer.merge(NodeServices.layer, Settings.layer)),
 )

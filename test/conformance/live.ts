@@ -73,5 +73,5 @@ export const until = <A, E, R>(look: Effect.Effect<A | undefined, E, R>): Effect
       if (found !== undefined) return found
       yield* Effect.sleep(50)
     }
-    return yield* Effect.fail(new Error("it did not come within 20 s"))
+    return yield* Effect.die(new Error("it did not come within 20 s"))
   })

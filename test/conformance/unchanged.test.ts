@@ -164,7 +164,10 @@ describe("unchanged, as the API server sees it", () => {
         selector: { matchLabels: labels },
         template: { metadata: { labels }, spec: { containers: [{ name: "a", image: "x" }] } },
       }
-      yield* send(path, named(type, "thing", { metadata: { annotations: { made: "1", shared: "1" } }, spec }), "somebody-else")
+      const made = named(type, "thing", { metadata: { annotations: { made: "1", shared: "1" } }, spec })
+      // The ReplicaSet controller writes the status once, at a moment of its own; from then on it lets the object be.
+      const seen = (object: KubernetesObject) => JSON.stringify(object).includes('"observedGeneration":1')
+      while (!seen(yield* send(path, made, "somebody-else"))) yield* Effect.sleep("50 millis")
       const { annotations, deploymentId, removal } = vocabulary.managers
       for (const manager of [annotations, deploymentId, removal])
         for (const wanted of [{}, { [manager]: "1" }, { shared: "1" }, { [manager]: "2", shared: "1" }, { [manager]: "2", x: "" }, {}]) {

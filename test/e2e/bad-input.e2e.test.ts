@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import type { KubernetesObject } from "../../sandbox/kubernetes-types.ts"
 import type { User } from "../../sandbox/user.ts"
 import { waitFor } from "../../sandbox/wait.ts"
 import { OperatorWorld, type Spec } from "../support/operator-world.ts"
@@ -35,11 +36,11 @@ describe("beside a healthy object", () => {
   })
 
   it("a cluster that is not ready is waited for, and registration follows at once when it is", async () => {
-    await world.sandbox.client.apply({
+    await world.sandbox.client.apply<KubernetesObject & { spec: object }>({
       apiVersion: "durable.dev/v1",
       kind: "ServiceCluster",
       metadata: { name: "main" },
-      ...{ spec: { storage: { storageRequestBytes: 1 }, compute: { image: "none" } } },
+      spec: { storage: { storageRequestBytes: 1 }, compute: { image: "none" } },
     })
     const user = await apply("with-cluster", (spec) => (spec.restate.register = { cluster: "main" }))
     await user.condition("ClusterNotReady")

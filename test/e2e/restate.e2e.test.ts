@@ -1,6 +1,5 @@
 /** The `restate` vocabulary, once through its life: the same operator under the names of the one it takes over from. */
 import { afterAll, beforeAll, expect, it } from "vitest"
-import type { KubernetesObject } from "../../sandbox/kubernetes-types.ts"
 import { waitFor } from "../../sandbox/wait.ts"
 import { OperatorWorld } from "../support/operator-world.ts"
 
@@ -21,7 +20,7 @@ it("rolls a RestateDeployment over and leaves only restate.dev names behind", as
   expect(object.metadata.finalizers).toEqual(["deployments.restate.dev"])
   expect(await user.result(slow)).toBe("v1 woke")
   await waitFor("v1 to be removed", async () => (await user.version("greeter:v1")) === undefined, { timeoutMs: 60_000 })
-  const sets = await world.sandbox.client.list<KubernetesObject>("/apis/apps/v1/namespaces/default/replicasets")
+  const sets = await world.sandbox.client.list("/apis/apps/v1/namespaces/default/replicasets")
   expect(sets.map(({ metadata }) => metadata.labels)).toEqual([
     expect.objectContaining({ "app.kubernetes.io/managed-by": "restate-operator", "restate.dev/owned-by": "greeter" }),
   ])

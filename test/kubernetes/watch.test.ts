@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Logger, Queue, type Scope } from "effect"
+import { Deferred, Effect, Layer, Logger, Queue, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Forbidden, Unavailable } from "#src/errors.ts"
 import type { Objects } from "#src/kubernetes/kubernetes.ts"
@@ -102,7 +102,7 @@ const indexers = {
 }
 
 const law = (name: string, effect: Effect.Effect<unknown, unknown, Cache | Source | Scope.Scope>) =>
-  it.effect(name, () => Effect.asVoid(Effect.scoped(Effect.provide(effect, Cache.layer(indexers)).pipe(Effect.provide(Logger.layer([]))))))
+  it.effect(name, () => Effect.asVoid(Effect.scoped(Effect.provide(effect, Layer.merge(Cache.layer(indexers), Logger.layer([]))))))
 
 describe("the reflector", () => {
   law(

@@ -51,10 +51,13 @@ describe("events on a real API server", () => {
       yield* announce({ ...object, apiVersion: "v1", kind: "ConfigMap" }, { ...news, type: "Normal", reason: "Ready", note: "" })
       const events = yield* shown(namespace, object.metadata.uid)
       assert.deepStrictEqual(warnings, [])
-      assert.deepStrictEqual(events.map(({ type, series }) => [type, series?.count ?? 1]).toSorted(), [
-        ["Normal", 1],
-        ["Warning", 3],
-      ])
+      assert.deepStrictEqual(
+        events.map(({ type, series }) => [type, series?.count ?? 1] as const).toSorted(([a], [b]) => a.localeCompare(b)),
+        [
+          ["Normal", 1],
+          ["Warning", 3],
+        ],
+      )
       const described = yield* Effect.promise(() => kubectl("describe", "configmap", object.metadata.name, "-n", namespace))
       assert.match(described.slice(described.indexOf("\nEvents:")), /Warning\s+NotReady.*x3 over/)
     }).pipe(Effect.provide(announcer())),
