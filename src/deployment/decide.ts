@@ -12,7 +12,7 @@ import { service } from "./service.ts"
 import { type DeploymentSettings, type Look, lookSince, type Snapshot, unasked } from "./snapshot.ts"
 import { registerTarget, type Target } from "./target.ts"
 import { rejectedBefore } from "./conditions.ts"
-import { invalidSpec } from "./validation.ts"
+import { invalidSpec, withoutEffect } from "./validation.ts"
 import type { State, Verdict } from "./verdict.ts"
 import { endpointOf, newestFirst, type Version, versionOf, type Wanted, wantedVersion } from "./version.ts"
 import type { Routing } from "../admin/admin.ts"
@@ -255,9 +255,15 @@ const plan = (
     server: current.target.server,
     id,
     draining: old?.draining ?? [],
-    warnings: old?.warnings ?? [],
+    warnings: [...(old?.warnings ?? []), ...ignored(current)],
   },
 })
+
+const ignored = ({ snapshot }: Current): Verdict["warnings"] =>
+  withoutEffect(snapshot.deployment).map((field) => ({
+    reason: "NotSupported",
+    note: `${field} has no effect in this version of the operator`,
+  }))
 
 /** The next removal deadline may come before anything else. */
 const earliest = (requeue: Requeue, old: Cleanup | undefined, now: number): Requeue => {
