@@ -58,6 +58,18 @@ const makeWriter = (looks: Looks, metricsPrefix: string): Effect.Effect<AdminWri
           Effect.sync(() => touch.end(now(), Exit.isSuccess(exit) ? [...(services ?? []), ...exit.value.services] : services)),
       )
 
+    /** The DELETE, with the services that move to another deployment marked until it is over. */
+    const remove = (
+      server: AdminServer,
+      id: string,
+      services: ReadonlyArray<string> | undefined,
+    ): Effect.Effect<void, Unavailable | Rejected> =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => looks.touches.begin(server.key, services)),
+        () => calls.forget(server, id),
+        (touch) => Effect.sync(() => touch.end(now(), services)),
+      ).pipe(Effect.andThen(looks.patch(server, forgotten(id))))
+
     return {
       register: (key, registration) =>
         lanes.through(key, registration.server, registration.endpoint, heard(looks, registration.server, key, post(registration))).pipe(
@@ -91,12 +103,11 @@ const makeWriter = (looks: Looks, metricsPrefix: string): Effect.Effect<AdminWri
           .map((service) => ({ service, deploymentId: holders.get(service) ?? "" }))
       }),
 
-      forget: (server, id, services) =>
-        Effect.acquireUseRelease(
-          Effect.sync(() => looks.touches.begin(server.key, services)),
-          () => heard(looks, server, undefined, calls.forget(server, id)),
-          (touch) => Effect.sync(() => touch.end(now(), services)),
-        ).pipe(Effect.andThen(looks.patch(server, forgotten(id)))),
+      forget: (key, server, id, services) =>
+        lanes.through(key, server, id, heard(looks, server, key, remove(server, id, services))).pipe(
+          Effect.map((passage) => (passage._tag === "Parked" ? passage : { _tag: "Forgotten" as const })),
+          Effect.ensuring(gauges),
+        ),
     }
   })
 

@@ -43,8 +43,8 @@ const runStep = Effect.fnUntraced(function* (
     const result = yield* Effect.result(guarded(subject, action, unchanged))
     if (result._tag === "Failure") return { why: step.why, action, error: result.failure }
     outcomes.push(result.success)
-    // What follows in this step rests on what was withheld.
-    if (result.success._tag === "Withheld") return undefined
+    // What follows in this step rests on what was not done.
+    if (result.success._tag === "Withheld" || result.success._tag === "Parked") return undefined
   }
   return undefined
 })
@@ -76,11 +76,11 @@ const run = (subject: Subject, action: Action): Effect.Effect<Outcome, WriteErro
   // A registration waits in its lane, not here.
   action._tag === "Register"
     ? register(subject, action)
-    : Effect.retry(write(action), { schedule: quickTries, while: ({ _tag }) => _tag === "Unavailable" })
+    : Effect.retry(write(subject, action), { schedule: quickTries, while: ({ _tag }) => _tag === "Unavailable" })
 
 type Simple = Exclude<Action, { readonly _tag: "Register" }>
 
-const write = Effect.fnUntraced(function* (action: Simple): Effect.fn.Return<Outcome, WriteError, Needs> {
+const write = Effect.fnUntraced(function* ({ key }: Subject, action: Simple): Effect.fn.Return<Outcome, WriteError, Needs> {
   const kubernetes = yield* KubernetesWriter
   const admin = yield* AdminWriter
   switch (action._tag) {
@@ -115,9 +115,10 @@ const write = Effect.fnUntraced(function* (action: Simple): Effect.fn.Return<Out
     case "Delete":
       yield* kubernetes.remove(action.ref, action.uid)
       return { _tag: "Done", action }
-    case "Forget":
-      yield* admin.forget(action.server, action.deploymentId, action.services)
-      return { _tag: "Done", action }
+    case "Forget": {
+      const { _tag } = yield* admin.forget(key, action.server, action.deploymentId, action.services)
+      return { _tag: _tag === "Parked" ? "Parked" : "Done", action }
+    }
   }
 })
 
