@@ -22,11 +22,11 @@ const bundle = join(import.meta.dirname, "..", "dist-manifests")
 export const installBundle = async (client: KubernetesClient, edition: Edition): Promise<Installed> => {
   const folder = join(bundle, edition, "crds")
   for (const file of readdirSync(folder).toSorted()) {
-    for (const crd of documents(join(folder, file))) {
+    for (const crd of documents(join(folder, file)).filter(isCrd)) {
       await client.apply(crd)
-      await waitFor(`the CRD ${crd.metadata.name}`, async () =>
-        isEstablished(await client.get<Crd>(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`)),
-      )
+      // Established comes a moment before the storage is up: only a list that answers says that the kind is served.
+      const { group, names, versions } = crd.spec
+      await waitFor(`the CRD ${crd.metadata.name}`, () => client.list(`/apis/${group}/${versions[0]?.name ?? ""}/${names.plural}`))
     }
   }
   const objects = documents(join(bundle, edition, "install.yaml"))
@@ -50,8 +50,11 @@ const isObject = (value: unknown): value is KubernetesObject =>
   typeof value === "object" && value !== null && "kind" in value && "metadata" in value
 
 interface Crd extends KubernetesObject {
-  readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string; readonly status: string }> }
+  readonly spec: {
+    readonly group: string
+    readonly names: { readonly plural: string }
+    readonly versions: ReadonlyArray<{ readonly name: string }>
+  }
 }
 
-const isEstablished = ({ status }: Crd): boolean =>
-  status?.conditions?.some(({ type, status: value }) => type === "Established" && value === "True") === true
+const isCrd = (object: KubernetesObject): object is Crd => object.kind === "CustomResourceDefinition"

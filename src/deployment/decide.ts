@@ -14,7 +14,7 @@ import { registerTarget, type Target } from "./target.ts"
 import { rejectedBefore } from "./conditions.ts"
 import { invalidSpec, withoutEffect } from "./validation.ts"
 import type { State, Verdict } from "./verdict.ts"
-import { endpointOf, newestFirst, type Version, versionOf, type Wanted, wantedVersion } from "./version.ts"
+import { endpointOf, idAt, newestFirst, type Version, versionOf, type Wanted, wantedVersion } from "./version.ts"
 import type { Routing } from "../admin/admin.ts"
 
 export const decide = (snapshot: Snapshot, settings: DeploymentSettings): Decision<Verdict> => {
@@ -146,14 +146,13 @@ const needRouting = ({ now }: Snapshot, { server }: Target): Need => ({ _tag: "N
 
 const isFresh = (askedAt: number, { now }: Snapshot, age: number): boolean => askedAt >= now - age
 
-/** Recorded ids, and ids that the server has under the address of a version whose record a crash prevented. */
+/** Recorded ids, and the ids that the server has under the address of a version whose record a crash prevented. */
 const ownedIds = ({ version, others, snapshot, settings }: Current, routing: Routing): ReadonlySet<string> => {
   const namespace = snapshot.deployment.metadata.namespace ?? ""
-  const hosts = [version, ...others].map(({ name }) => new URL(endpointOf(name, namespace, "", settings.addresses)).host)
-  const byAddress = [...routing.deployments]
-    .filter(([, { endpoint }]) => hosts.some((host) => endpoint.includes(`//${host}`)))
-    .map(([id]) => id)
-  return new Set([...[version, ...others].flatMap(({ id }) => (id === undefined ? [] : [id])), ...byAddress])
+  const recorded = [version, ...others].flatMap(({ id }) => (id === undefined ? [] : [id]))
+  // Rare, and each costs a walk over all that the server knows.
+  const unrecorded = [version, ...others].filter(({ id }) => id === undefined)
+  return new Set([...recorded, ...unrecorded.flatMap(({ name }) => idAt(name, namespace, routing.deployments, settings.addresses) ?? [])])
 }
 
 const register = (current: Current, supersedes: string | undefined, force: boolean): Decision<Verdict> => {

@@ -33,7 +33,9 @@ const readyNow = (snapshot: Snapshot, verdict: Verdict, report: Report): Ready |
   if (verdict.state._tag === "Deleted") return undefined
   if (taken(report)) return readyOf({ ...verdict, state: { _tag: "Collision" } }, snapshot)
   const registered = report.outcomes.find((outcome) => outcome._tag === "Registered")
-  if (registered === undefined) return verdict.state._tag === "Registering" ? undefined : readyOf(verdict, snapshot)
+  // The next pass, at once, has the same to say and more: one write instead of two.
+  const passing = verdict.state._tag === "Registering" || verdict.state._tag === "Starting"
+  if (registered === undefined) return passing ? undefined : readyOf(verdict, snapshot)
   if (registered.misrouted.length === 0) {
     // With older versions about, the next pass, at once, has more to say: one write instead of two.
     return snapshot.replicaSets.length > 1 ? undefined : readyOf({ ...verdict, state: { _tag: "Deployed", pods: undefined } }, snapshot)

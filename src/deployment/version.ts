@@ -70,11 +70,19 @@ export const endpointOf = (version: string, namespace: string, servicePath: stri
 
 /**
  * The id under which the server knows a version. A crash between the registration and its record leaves a version
- * without annotation that the server routes to; its address tells them apart from one that was never registered.
+ * without annotation that the server routes to; its address tells it from one that was never registered.
  */
-export const idOn = (version: Version, namespace: string, usage: Usage, addresses: Addresses): string | undefined => {
-  if (version.id !== undefined) return version.id
-  const host = `//${version.name}.${namespace}.svc.${addresses.clusterDns}:`
-  for (const [id, { endpoint }] of usage) if (endpoint.includes(host)) return id
+export const idOn = (version: Version, namespace: string, usage: Usage, addresses: Addresses): string | undefined =>
+  version.id ?? idAt(version.name, namespace, usage, addresses)
+
+/** The id that a server has under a version's address. */
+export const idAt = (
+  name: string,
+  namespace: string,
+  known: ReadonlyMap<string, { readonly endpoint: string }>,
+  addresses: Addresses,
+): string | undefined => {
+  const host = `//${name}.${namespace}.svc.${addresses.clusterDns}:`
+  for (const [id, { endpoint }] of known) if (endpoint.includes(host)) return id
   return undefined
 }

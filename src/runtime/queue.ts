@@ -142,7 +142,8 @@ export const make = Effect.fnUntraced(function* ({ concurrency = 32, patience = 
         return add(key, "world", yield* backoff(key, requeue.policy))
       case "After":
         failures.delete(key)
-        return add(key, "world", requeue.delay)
+        // At once means: this pass goes on. What it has begun comes before what the world has to say about others.
+        return add(key, requeue.delay === 0 ? "user" : "world", requeue.delay)
       case "AwaitChange":
         failures.delete(key)
     }
