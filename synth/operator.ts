@@ -56,6 +56,8 @@ export const addOperator = (chart: Chart, vocabulary: Vocabulary, version: strin
     metadata: { name, namespace, labels },
     spec: {
       replicas,
+      // Without a lease two operators must never run at once, not even for the moment of an update.
+      ...(replicas === 1 ? { strategy: { type: "Recreate" } } : {}),
       selector: { matchLabels: selector },
       template: { metadata: podMetadata(name, labels), spec: podSpec(vocabulary, version) },
     },

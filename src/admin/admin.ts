@@ -80,6 +80,7 @@ export class AdminWriter extends Context.Service<
     readonly settled: (key: Key) => Effect.Effect<void>
     /** Asks, for up to about a second, until every service routes to the id. Returns those that do not. */
     readonly confirm: (
+      key: Key,
       server: AdminServer,
       id: string,
       endpoint: string,

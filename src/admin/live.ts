@@ -70,16 +70,32 @@ const makeWriter = (looks: Looks, metricsPrefix: string): Effect.Effect<AdminWri
         (touch) => Effect.sync(() => touch.end(now(), services)),
       ).pipe(Effect.andThen(looks.patch(server, forgotten(id))))
 
+    /** Registrations whose routing nobody has asked about yet. */
+    const unconfirmed = new Map<Key, AdminServer>()
+    const doubt = (key: Key) =>
+      Effect.suspend(() => {
+        const server = unconfirmed.get(key)
+        unconfirmed.delete(key)
+        return server === undefined ? Effect.void : looks.doubt(server)
+      })
+
     return {
       register: (key, registration) =>
         lanes.through(key, registration.server, registration.endpoint, heard(looks, registration.server, key, post(registration))).pipe(
+          Effect.tap((passage) => Effect.sync(() => passage._tag === "Through" && unconfirmed.set(key, registration.server))),
+          // It may have been done all the same.
+          Effect.onError(() => looks.doubt(registration.server)),
           Effect.map((passage) => (passage._tag === "Parked" ? passage : { _tag: "Registered" as const, ...passage.value })),
           Effect.ensuring(gauges),
         ),
 
-      settled: (key) => Effect.suspend(() => (lanes.holds(key) ? Effect.andThen(lanes.settled(key), gauges) : Effect.void)),
+      settled: (key) =>
+        Effect.andThen(
+          doubt(key),
+          Effect.suspend(() => (lanes.holds(key) ? Effect.andThen(lanes.settled(key), gauges) : Effect.void)),
+        ),
 
-      confirm: Effect.fnUntraced(function* (server, id, endpoint, services) {
+      confirm: Effect.fnUntraced(function* (key, server, id, endpoint, services) {
         const holders = new Map<string, string>()
         const askAll = (names: ReadonlyArray<string>) =>
           Effect.forEach(
@@ -98,6 +114,7 @@ const makeWriter = (looks: Looks, metricsPrefix: string): Effect.Effect<AdminWri
           yield* askAll(misrouted())
         }
         yield* looks.patch(server, registered(id, endpoint, holders))
+        unconfirmed.delete(key)
         return misrouted()
           .toSorted()
           .map((service) => ({ service, deploymentId: holders.get(service) ?? "" }))

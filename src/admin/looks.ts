@@ -13,7 +13,7 @@ import { askRouting, type Patch, routingOf } from "./routing.ts"
 import { settling, Touches } from "./touches.ts"
 
 interface ServerLooks {
-  server: AdminServer
+  readonly server: AdminServer
   readonly routing: Question<Routing>
   readonly usage: Question<Usage>
   /** Our own writes that an answer asked before they settled may not show. */
@@ -28,6 +28,8 @@ export interface Looks {
   readonly recovery: Recovery
   /** Corrects the routing by a confirmed write of ours. */
   readonly patch: (server: AdminServer, patch: Patch) => Effect.Effect<void>
+  /** A registration may or may not have happened: who serves what has to be asked again before anybody relies on it. */
+  readonly doubt: (server: AdminServer) => Effect.Effect<void>
   /** A call other than a look was answered: wakes who waits for this server. */
   readonly answered: (server: AdminServer, by?: Key) => Effect.Effect<void>
   /** The routing as last seen, undefined when it is not known. */
@@ -51,13 +53,13 @@ export const makeLooks: Effect.Effect<Looks, never, Wake | AdminCalls | Scope.Sc
     return []
   }
 
-  /** The state of a server; the newest of two equal targets says where it is. */
+  /**
+   * The state of a server as one address with one set of credentials: two objects may name the same server with
+   * different ones, and neither may ask with the other's.
+   */
   const at = (server: AdminServer): ServerLooks => {
-    const known = servers.get(server.key)
-    if (known !== undefined) {
-      known.server = server
-      return known
-    }
+    const known = servers.get(server.base)
+    if (known !== undefined) return known
     const shared = { wake: (key: Key) => wake(key, "world"), clock, run }
     const looks: ServerLooks = {
       server,
@@ -82,7 +84,7 @@ export const makeLooks: Effect.Effect<Looks, never, Wake | AdminCalls | Scope.Sc
         onAnswer: onAnswer(server, "usage"),
       }),
     }
-    servers.set(server.key, looks)
+    servers.set(server.base, looks)
     return looks
   }
 
@@ -119,6 +121,7 @@ export const makeLooks: Effect.Effect<Looks, never, Wake | AdminCalls | Scope.Sc
         looks.patches = [...looks.patches.filter((own) => own.at + forgottenAfter >= now), { at: now, patch }]
         return looks.routing.patch(patch)
       }),
+    doubt: (server) => Effect.sync(() => at(server).routing.doubt()),
     answered: (server, by) =>
       Effect.suspend(() => {
         if (by !== undefined) recovery.forget(server.key, by)

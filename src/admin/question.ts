@@ -39,6 +39,9 @@ export class Question<A> {
   #next: { readonly keys: Set<Key>; since: number } | undefined
   #asking = false
   #lastAsked = -Infinity
+  #lastTook = 0
+  /** Answers asked up to here may or may not show a write of ours, and say nothing. */
+  #doubtedAt = -Infinity
   readonly #interests = new Map<Key, ReadonlyArray<string>>()
   #poller: Fiber.Fiber<void> | undefined
 
@@ -92,6 +95,13 @@ export class Question<A> {
     )
   }
 
+  /** A write of ours failed and may have happened all the same: what is known, or on its way, says nothing any more. */
+  doubt(): void {
+    this.#doubtedAt = this.#options.clock.currentTimeMillisUnsafe()
+    this.#before = { _tag: "Unasked" }
+    this.#answer = { _tag: "Unasked" }
+  }
+
   /** Adds keys to those who get the answer to the next question; starts asking when nobody does. */
   #follow(since: number, keys: ReadonlyArray<Key>): void {
     this.#next ??= { keys: new Set(), since }
@@ -121,7 +131,9 @@ export class Question<A> {
     const now = this.#options.clock.currentTimeMillisUnsafe()
     // Whoever asks again at once after each failure gets one answer a second, not a loop as fast as a refused connection.
     const calm = this.#answer._tag === "Unseen" ? this.#lastAsked + longestWait : 0
-    return Math.min(longestWait, Math.max(this.#next?.since ?? 0, calm) - now)
+    // A server that takes seconds to answer gets a second's rest in between.
+    const rested = this.#lastTook > longestWait ? this.#lastAsked + this.#lastTook + longestWait : 0
+    return Math.min(longestWait, Math.max(this.#next?.since ?? 0, calm, rested) - now)
   }
 
   #askOnce(): Effect.Effect<void> {
@@ -146,6 +158,11 @@ export class Question<A> {
           Effect.result,
           Effect.flatMap((result) => {
             this.#flight = undefined
+            this.#lastTook = clock.currentTimeMillisUnsafe() - askedAt
+            if (askedAt <= this.#doubtedAt) {
+              this.#follow(this.#doubtedAt + 1, [...flight.keys])
+              return Effect.void
+            }
             const recovered = onAnswer(result, flight.keys)
             const answer: Observed<A> = Result.isSuccess(result)
               ? { _tag: "Seen", value: correct(result.success, askedAt), askedAt }

@@ -22,10 +22,11 @@ import { idOn, type Version } from "./version.ts"
 export type Mode = "rollout" | "deletion"
 
 export interface Cleanup {
-  readonly _tag: "Cleanup"
   readonly steps: ReadonlyArray<Step>
   readonly draining: ReadonlyArray<Draining>
   readonly interests: ReadonlyArray<Interest>
+  /** Versions about which nothing could be decided for want of a fresh answer. */
+  readonly needs: ReadonlyArray<Need>
   /** An answer that was needed and is missing. */
   readonly missing: Missing | undefined
   readonly warnings: Verdict["warnings"]
@@ -41,11 +42,12 @@ export const cleanup = (
   /** Ids of every version of the object, to tell one forgotten id from a server that forgot everything. */
   owned: ReadonlySet<string>,
   settings: DeploymentSettings,
-): Cleanup | Need => {
+): Cleanup => {
   const { deployment, now } = snapshot
   const limit = mode === "deletion" ? 0 : (deployment.spec.revisionHistoryLimit ?? 10)
   const steps: Array<Step> = []
   const draining: Array<Draining> = []
+  const needs: Array<Need> = []
   const watched = new Map<AdminServer, Array<string>>()
   const warnings: Array<Verdict["warnings"][number]> = []
   let missing: Missing | undefined
@@ -61,7 +63,10 @@ export const cleanup = (
       continue
     }
     const look = usageOf(snapshot, server)
-    if (look._tag === "Stale") return need(snapshot, server, now)
+    if (look._tag === "Stale") {
+      needs.push(need(snapshot, server, now))
+      continue
+    }
     if (look._tag === "Unknown") {
       missing ??= look
       watch(watched, server, version.id)
@@ -82,7 +87,10 @@ export const cleanup = (
       const actions = keep ? rest(deployment, version, now, settings) : bury(deployment, view, server, snapshot)
       if (actions.length === 0) continue
       const since = provenSince(snapshot, server, version)
-      if (look.askedAt < since) return need(snapshot, server, since)
+      if (look.askedAt < since) {
+        needs.push(need(snapshot, server, since))
+        continue
+      }
       steps.push({ why: `${life.why} ${version.name}`, actions, onFailure: "next" })
       continue
     }
@@ -97,7 +105,7 @@ export const cleanup = (
     if (actions.length > 0) steps.push({ why: `${life.stamp ? "drained" : "in use"} ${version.name}`, actions, onFailure: "next" })
   }
   const interests = [...watched].map(([server, ids]): Interest => ({ server, look: "usage", ids }))
-  return { _tag: "Cleanup", steps, draining, interests, missing, warnings }
+  return { needs, steps, draining, interests, missing, warnings }
 }
 
 /** Scaled to zero in an earlier pass after it had drained, or never registered and without pods: nothing about it can change unasked. */
@@ -113,7 +121,6 @@ const usageOf = (snapshot: Snapshot, server: AdminServer): Look<Usage> => {
 
 /** Asked now or later: an answer from before our own last change of the routing would only be asked for again. */
 const need = (snapshot: Snapshot, server: AdminServer, since: number): Need => ({
-  _tag: "Need",
   server,
   look: "usage",
   since: Math.max(since, snapshot.now, snapshot.admin.get(server.key)?.touchedAt ?? 0),
@@ -140,7 +147,7 @@ const lifecycle = (mode: Mode, deployment: ServiceDeployment, { version, usage, 
   const draining = { version: version.name, id, pinned: known.pinned, unpinned: known.unpinned, removeAt: undefined }
   const active = known.pinned > 0 || (mode === "deletion" ? known.unpinned > 0 : known.latestFor > 0)
   if (active) return { _tag: "Draining", draining, stamp: false }
-  const delay = (deployment.spec.restate.drainDelaySeconds ?? 300) * 1000
+  const delay = drainDelay(deployment)
   if (version.removeAt === undefined) {
     return delay === 0
       ? { _tag: "Gone", why: "retire" }
@@ -148,6 +155,12 @@ const lifecycle = (mode: Mode, deployment: ServiceDeployment, { version, usage, 
   }
   if (version.removeAt > now) return { _tag: "Draining", draining: { ...draining, removeAt: version.removeAt }, stamp: false }
   return { _tag: "Gone", why: "retire" }
+}
+
+/** Milliseconds. The field is an int64: what no date can hold, or is no number at all, counts as ten years or as the default. */
+const drainDelay = ({ spec }: ServiceDeployment): number => {
+  const seconds = Number(spec.restate.drainDelaySeconds ?? 300)
+  return Number.isNaN(seconds) ? 300_000 : Math.min(Math.max(0, seconds), 315_360_000) * 1000
 }
 
 /** Kept for a quick way back: no pods, still registered, stamped so that later passes need not ask about it. */

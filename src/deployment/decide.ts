@@ -1,11 +1,11 @@
 /** From a snapshot to a plan. Pure and total: this is where the product lives. Read from the top, in the order of a pass. */
 import type { Action } from "../engine/action.ts"
-import { awaitChange, type Decision, type Need, type Plan, type Requeue, type Step } from "../engine/plan.ts"
+import { awaitChange, type Plan, type Requeue, type Step } from "../engine/plan.ts"
 import { delays, freshness, routingAge } from "../engine/policies.ts"
 import type { ReplicaSet } from "../resources/kubernetes.ts"
 import { type Cleanup, cleanup } from "./cleanup.ts"
 import { decideDeletion } from "./deletion.ts"
-import { podsNotReady, registrationGate } from "./gate.ts"
+import { type NotReady, podsNotReady, registrationGate } from "./gate.ts"
 import { registration } from "./registration.ts"
 import { adopt, replicaSet, replicaSetRef, wantedReplicas } from "./replica-set.ts"
 import { service } from "./service.ts"
@@ -17,7 +17,7 @@ import type { State, Verdict } from "./verdict.ts"
 import { endpointOf, idAt, newestFirst, type Version, versionOf, type Wanted, wantedVersion } from "./version.ts"
 import type { Routing } from "../admin/admin.ts"
 
-export const decide = (snapshot: Snapshot, settings: DeploymentSettings): Decision<Verdict> => {
+export const decide = (snapshot: Snapshot, settings: DeploymentSettings): Plan<Verdict> => {
   const { deployment } = snapshot
   const invalid = invalidSpec(deployment, settings.addresses)
   const target = registerTarget(deployment.spec?.restate?.register, settings.addresses)
@@ -30,9 +30,9 @@ export const decide = (snapshot: Snapshot, settings: DeploymentSettings): Decisi
 const nowhere = { wanted: undefined, server: undefined, id: undefined, draining: [], warnings: [] }
 
 /** Nothing is created, and nothing is removed, for a spec that cannot be understood. */
-const nothing = (verdict: Verdict): Plan<Verdict> => ({ _tag: "Plan", steps: [], requeue: awaitChange, interests: [], verdict })
+const nothing = (verdict: Verdict): Plan<Verdict> => ({ steps: [], requeue: awaitChange, interests: [], needs: [], verdict })
 
-const decideVersion = (snapshot: Snapshot, target: Target, wanted: Wanted, settings: DeploymentSettings): Decision<Verdict> => {
+const decideVersion = (snapshot: Snapshot, target: Target, wanted: Wanted, settings: DeploymentSettings): Plan<Verdict> => {
   const live = snapshot.replicaSets.find(({ metadata }) => metadata.name === wanted.name)
   const verdict = (state: State): Verdict => ({ ...nowhere, state, wanted, server: target.server })
   if (live === undefined) return create(snapshot, wanted, verdict({ _tag: "Starting" }), settings)
@@ -43,7 +43,6 @@ const decideVersion = (snapshot: Snapshot, target: Target, wanted: Wanted, setti
 }
 
 const create = (snapshot: Snapshot, wanted: Wanted, verdict: Verdict, settings: DeploymentSettings): Plan<Verdict> => ({
-  _tag: "Plan",
   steps: [
     ...hold(snapshot, settings),
     {
@@ -55,6 +54,7 @@ const create = (snapshot: Snapshot, wanted: Wanted, verdict: Verdict, settings: 
   // The Service names the ReplicaSet as its owner, so it needs the UID that only the answer tells.
   requeue: soon("the version was created"),
   interests: [],
+  needs: [],
   verdict,
 })
 
@@ -87,7 +87,7 @@ const decideRegistration = (
   wanted: Wanted,
   live: ReplicaSet,
   settings: DeploymentSettings,
-): Decision<Verdict> => {
+): Plan<Verdict> => {
   const { deployment } = snapshot
   const version = (set: ReplicaSet) => versionOf(set, target.server, settings.vocabulary, settings.addresses)
   const adoption = adopt(deployment, live, settings.vocabulary)
@@ -118,7 +118,7 @@ const decideRegistration = (
   const id = current.version.server?.key === target.server.key ? current.version.id : undefined
   if (id === undefined) return register(current, undefined, false)
   const routing = routingOf(snapshot, target)
-  if (routing._tag === "Stale") return needRouting(snapshot, target)
+  if (routing._tag === "Stale") return askRouting(current, id)
   if (routing._tag === "Unknown") return unreachable(current, id, routing)
   const action = registration(id, routing.value, ownedIds(current, routing.value))
   switch (action._tag) {
@@ -128,9 +128,9 @@ const decideRegistration = (
       return register(current, undefined, false)
     case "Promote":
       // A promotion takes traffic away from somebody: never on an old answer.
-      return isFresh(routing.askedAt, snapshot, freshness) ? register(current, action.supersedes, true) : needRouting(snapshot, target)
+      return isFresh(routing.askedAt, snapshot, freshness) ? register(current, action.supersedes, true) : askRouting(current, id)
     case "Foreign":
-      if (!isFresh(routing.askedAt, snapshot, delays.blocked - 1000)) return needRouting(snapshot, target)
+      if (!isFresh(routing.askedAt, snapshot, delays.blocked - 1000)) return askRouting(current, id)
       // No clean-up either: an old version may be the one that takes the traffic.
       return plan(current, { _tag: "Foreign", holders: action.holders }, id, [], after(delays.blocked, "foreign endpoint"))
   }
@@ -142,7 +142,11 @@ const routingOf = (snapshot: Snapshot, { server }: Target): Look<Routing> => {
   return lookSince(routing, snapshot.now - (routing._tag === "Unseen" ? delays.blocked / 2 : routingAge))
 }
 
-const needRouting = ({ now }: Snapshot, { server }: Target): Need => ({ _tag: "Need", server, look: "routing", since: now })
+/** What every pass makes sure of goes on; the rest waits for the answer. */
+const askRouting = (current: Current, id: string): Plan<Verdict> => ({
+  ...plan(current, { _tag: "Asking" }, id, [], after(delays.look, "waits for an answer")),
+  needs: [{ server: current.target.server, look: "routing", since: current.snapshot.now }],
+})
 
 const isFresh = (askedAt: number, { now }: Snapshot, age: number): boolean => askedAt >= now - age
 
@@ -155,7 +159,7 @@ const ownedIds = ({ version, others, snapshot, settings }: Current, routing: Rou
   return new Set([...recorded, ...unrecorded.flatMap(({ name }) => idAt(name, namespace, routing.deployments, settings.addresses) ?? [])])
 }
 
-const register = (current: Current, supersedes: string | undefined, force: boolean): Decision<Verdict> => {
+const register = (current: Current, supersedes: string | undefined, force: boolean): Plan<Verdict> => {
   const { snapshot, target, wanted, live, settings } = current
   const { deployment } = snapshot
   const rejection = rejectedBefore(deployment)
@@ -173,7 +177,7 @@ const register = (current: Current, supersedes: string | undefined, force: boole
     // The cluster may be full: the new pods start only once drained old ones have gone.
     const old = clean(current)
     const wait = gate.reason === "ClusterNotReady" ? after(delays.blocked, "cluster not ready") : after(delays.notReady, "pods not ready")
-    return old._tag === "Need" ? old : plan(current, { _tag: "NotReady", gate }, undefined, old.steps, wait, old)
+    return plan(current, { _tag: "NotReady", gate }, undefined, old.steps, wait, old)
   }
   const action: Action = {
     _tag: "Register",
@@ -199,20 +203,23 @@ const register = (current: Current, supersedes: string | undefined, force: boole
   )
 }
 
-const deployed = (current: Current, id: string): Decision<Verdict> => {
+const deployed = (current: Current, id: string): Plan<Verdict> => {
   const old = clean(current)
-  if (old._tag === "Need") return old
   const pods = podsNotReady(current.live, wantedReplicas(current.snapshot.deployment))
-  const overdue = old.missing !== undefined && removalDue(current)
-  const state: State = overdue && old.missing !== undefined ? { _tag: "Unreachable", missing: old.missing } : { _tag: "Deployed", pods }
-  return plan(current, state, id, old.steps, awaitChange, old)
+  return plan(current, deployedState(current, old, pods), id, old.steps, awaitChange, old)
+}
+
+const deployedState = (current: Current, { missing, needs }: Cleanup, pods: NotReady | undefined): State => {
+  if (missing !== undefined && removalDue(current)) return { _tag: "Unreachable", missing }
+  // Which versions drain is part of the message, and not known yet.
+  return needs.length > 0 && pods === undefined ? { _tag: "Asking" } : { _tag: "Deployed", pods }
 }
 
 /** A drained version's time has come: then a missing answer is worth telling, otherwise it is a blip. */
 const removalDue = ({ others, snapshot }: Current): boolean =>
   others.some(({ removeAt, replicas }) => replicas > 0 && removeAt !== undefined && removeAt <= snapshot.now)
 
-const clean = (current: Current): Cleanup | Need => {
+const clean = (current: Current): Cleanup => {
   const { snapshot, version, others, settings } = current
   const owned = new Set([version, ...others].flatMap(({ id }) => (id === undefined ? [] : [id])))
   return cleanup("rollout", snapshot, others, owned, settings)
@@ -244,10 +251,10 @@ const plan = (
   requeue: Requeue,
   old?: Cleanup,
 ): Plan<Verdict> => ({
-  _tag: "Plan",
   steps: [...current.keep, ...steps],
   requeue: earliest(requeue, old, current.snapshot.now),
   interests: old?.interests ?? [],
+  needs: old?.needs ?? [],
   verdict: {
     state,
     wanted: current.wanted,
@@ -268,6 +275,7 @@ const ignored = ({ snapshot }: Current): Verdict["warnings"] =>
 const earliest = (requeue: Requeue, old: Cleanup | undefined, now: number): Requeue => {
   const deadlines = (old?.draining ?? []).flatMap(({ removeAt }) => (removeAt === undefined || removeAt <= now ? [] : [removeAt - now]))
   if (old?.missing !== undefined) deadlines.push(delays.blocked)
+  if (old !== undefined && old.needs.length > 0) deadlines.push(delays.look)
   if (deadlines.length === 0) return requeue
   const delay = Math.max(delays.floor, Math.min(...deadlines))
   return requeue._tag === "After" && requeue.delay <= delay ? requeue : after(delay, "removal deadline")

@@ -26,6 +26,7 @@ export const readyOf = ({ state, wanted, draining }: Verdict, { deployment }: Sn
       }
     case "NotReady":
       return { status: "False", ...state.gate, reconciling: state.gate.reason !== "ReplicaSetScaledToZero" }
+    case "Asking":
     case "Registering":
       return { status: "False", reason: "NotLatest", message: `${name} is being registered`, reconciling: true }
     case "Deployed":

@@ -5,7 +5,7 @@ import type { Failure, Outcome, Plan, Report, Requeue } from "../engine/plan.ts"
 import { delays, policyOf } from "../engine/policies.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import type { ReplicaSet } from "../resources/kubernetes.ts"
-import type { Json } from "../resources/meta.ts"
+import { isOwnedBy, type Json } from "../resources/meta.ts"
 import { readyCondition, rejectedReason } from "./conditions.ts"
 import { callReason, failureReady } from "./failure.ts"
 import { readyOf } from "./ready.ts"
@@ -15,26 +15,33 @@ import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
 import type { Verdict } from "./verdict.ts"
 
 export const conclude = (snapshot: Snapshot, plan: Plan<Verdict>, report: Report, settings: DeploymentSettings): Conclusion => {
-  const [failure] = report.failures
+  const failure = worst(report)
   const registered = report.outcomes.find((outcome) => outcome._tag === "Registered")
-  const ready = readyNow(snapshot, plan.verdict, report)
+  const collision = collided(snapshot, plan.verdict, report, settings)
+  const ready = readyNow(snapshot, plan.verdict, report, collision)
   return {
-    status: ready === undefined ? undefined : status(snapshot, plan.verdict, ready, registered?.id, taken(report)),
+    status: ready === undefined ? undefined : status(snapshot, plan.verdict, ready, registered?.id, collision),
     announcements: announcements(snapshot, plan.verdict, ready, registered),
-    requeue: requeue(plan, report),
+    requeue: requeue(plan, report, collision),
     outcome: failure === undefined ? (ready?.status === "True" ? "ok" : outcomeOf(plan.verdict, settings)) : label(failure),
   }
 }
 
+/** The failure that people read about, and whose pace the key keeps: what can mend itself soonest comes back soonest. */
+const worst = ({ failures }: Report): Failure | undefined =>
+  failures.toSorted((a, b) => urgency.indexOf(a.error._tag) - urgency.indexOf(b.error._tag))[0]
+
+const urgency: ReadonlyArray<Failure["error"]["_tag"]> = ["Unavailable", "Forbidden", "Rejected", "Conflict"]
+
 /** undefined: what was written before still says it best. */
-const readyNow = (snapshot: Snapshot, verdict: Verdict, report: Report): Ready | undefined => {
-  const [failure] = report.failures
+const readyNow = (snapshot: Snapshot, verdict: Verdict, report: Report, collision: boolean): Ready | undefined => {
+  const failure = worst(report)
   if (failure !== undefined) return failureReady(failure)
   if (verdict.state._tag === "Deleted") return undefined
-  if (taken(report)) return readyOf({ ...verdict, state: { _tag: "Collision" } }, snapshot)
+  if (collision) return readyOf({ ...verdict, state: { _tag: "Collision" } }, snapshot)
   const registered = report.outcomes.find((outcome) => outcome._tag === "Registered")
   // The next pass, at once, has the same to say and more: one write instead of two.
-  const passing = verdict.state._tag === "Registering" || verdict.state._tag === "Starting"
+  const passing = ["Registering", "Starting", "Asking"].includes(verdict.state._tag)
   if (registered === undefined) return passing ? undefined : readyOf(verdict, snapshot)
   if (registered.misrouted.length === 0) {
     // With older versions about, the next pass, at once, has more to say: one write instead of two.
@@ -49,7 +56,19 @@ const readyNow = (snapshot: Snapshot, verdict: Verdict, report: Report): Ready |
   }
 }
 
-const taken = (report: Report): boolean => report.outcomes.some((outcome) => outcome._tag === "Taken")
+/**
+ * A Create found the name in use by something that is not this very version. One that is has been made by an earlier
+ * try whose answer was lost: counting that as a collision would rename every version of the object for ever.
+ */
+const collided = ({ deployment }: Snapshot, { wanted }: Verdict, report: Report, { vocabulary }: DeploymentSettings): boolean =>
+  report.outcomes.some(
+    (outcome) =>
+      outcome._tag === "Taken" &&
+      !(
+        isOwnedBy(outcome.object, deployment.metadata.uid) &&
+        outcome.object.metadata.annotations?.[vocabulary.annotations.podTemplate] === wanted?.template
+      ),
+  )
 
 type Status = NonNullable<Conclusion["status"]>
 
@@ -58,12 +77,12 @@ const status = (
   verdict: Verdict,
   ready: Ready,
   registered: string | undefined,
-  collided: boolean,
+  collision: boolean,
 ): Status => {
   const { generation = 0 } = deployment.metadata
   const before = deployment.status
   const live = replicaSets.find(({ metadata }) => metadata.name === verdict.wanted?.name)
-  const collisionCount = (before?.collisionCount ?? 0) + (collided || verdict.state._tag === "Collision" ? 1 : 0)
+  const collisionCount = (before?.collisionCount ?? 0) + (collision || verdict.state._tag === "Collision" ? 1 : 0)
   const deploymentId = registered ?? verdict.id ?? (keepsId(verdict) ? before?.deploymentId : undefined)
   return {
     ...(verdict.wanted === undefined ? carriedCounts(before) : counts(deployment, live)),
@@ -169,10 +188,10 @@ const announcements = (
   ]
 }
 
-const requeue = (plan: Plan<Verdict>, report: Report): Conclusion["requeue"] => {
-  const [failure] = report.failures
+const requeue = (plan: Plan<Verdict>, report: Report, collision: boolean): Conclusion["requeue"] => {
+  const failure = worst(report)
   if (failure !== undefined) return { _tag: "Retry", policy: policyOf(failure.error) }
-  if (taken(report)) return { _tag: "After", delay: 0, why: "hash collision" }
+  if (collision) return { _tag: "After", delay: 0, why: "hash collision" }
   const outcome = (tag: Outcome["_tag"]) => report.outcomes.find(({ _tag }) => _tag === tag)
   // The lane wakes the key; this is for the case that its server never answers again.
   if (outcome("Parked") !== undefined) return after(delays.notReady, "waits for its turn to register")

@@ -28,6 +28,8 @@ export type State =
   | { readonly _tag: "Collision" }
   | { readonly _tag: "NotReady"; readonly gate: NotReady }
   | { readonly _tag: "Registering" }
+  /** An answer has been asked for; until it comes there is nothing to say. */
+  | { readonly _tag: "Asking" }
   | { readonly _tag: "Deployed"; readonly pods: NotReady | undefined }
   | { readonly _tag: "Foreign"; readonly holders: ReadonlyArray<readonly [string, string]> }
   /** The server refused this very spec before; it is not asked again. */

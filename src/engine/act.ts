@@ -138,5 +138,5 @@ const register = Effect.fnUntraced(function* (
     schedule: quickTries,
     while: ({ _tag }) => _tag === "Unavailable",
   })
-  return { _tag: "Registered", action, id, services, misrouted: yield* admin.confirm(server, id, endpoint, services) }
+  return { _tag: "Registered", action, id, services, misrouted: yield* admin.confirm(key, server, id, endpoint, services) }
 })

@@ -70,8 +70,6 @@ export type Action =
   /** Add or remove the finalizer: a merge patch of the whole list at a resourceVersion. */
   | { readonly _tag: "Hold" | "Release"; readonly ref: Ref; readonly resourceVersion: string; readonly finalizers: ReadonlyArray<string> }
 
-export type ActionTag = Action["_tag"]
-
 /**
  * Actions that take something away for good, or stop pods that may be working. act checks the live object before the
  * first of them. Release is not one: its resourceVersion is check enough.

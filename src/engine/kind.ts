@@ -5,7 +5,7 @@ import type { ReadError } from "../errors.ts"
 import type { Kind } from "../kubernetes/access.ts"
 import type { Index, KubernetesReader, Objects } from "../kubernetes/kubernetes.ts"
 import type { Json, KubernetesObject } from "../resources/meta.ts"
-import type { Decision, Plan, Report, Requeue } from "./plan.ts"
+import type { Plan, Report, Requeue } from "./plan.ts"
 import type { PolicyName } from "./policies.ts"
 import type { Priority } from "./wake.ts"
 
@@ -44,7 +44,7 @@ export interface KindController<Snapshot, Verdict> {
   /** `undefined` when the object is gone. A failed Kubernetes read aborts the pass: no snapshot, no decision. */
   readonly observe: (name: Name) => Effect.Effect<Snapshot | undefined, ReadError, KubernetesReader | AdminReader>
   /** Pure and total. */
-  readonly decide: (snapshot: Snapshot) => Decision<Verdict>
+  readonly decide: (snapshot: Snapshot) => Plan<Verdict>
   /** Pure. */
   readonly conclude: (snapshot: Snapshot, plan: Plan<Verdict>, report: Report) => Conclusion
   /** The object a snapshot is of: where status and events go, and what act checks before it destroys. */

@@ -20,9 +20,8 @@ export interface Step {
 /** What can be asked of an admin server: who serves what, or how much unfinished work each deployment has. */
 export type LookKind = "routing" | "usage"
 
-/** decide cannot go on without an answer asked no earlier than `since` (epoch milliseconds). */
+/** Something that cannot be decided without an answer asked no earlier than `since` (epoch milliseconds). */
 export interface Need {
-  readonly _tag: "Need"
   readonly server: AdminServer
   readonly look: LookKind
   readonly since: number
@@ -37,14 +36,13 @@ export interface Interest {
 
 /** `verdict` is what decide saw, in the kind's own terms; its status.ts turns it into conditions. */
 export interface Plan<Verdict> {
-  readonly _tag: "Plan"
   readonly steps: ReadonlyArray<Step>
   readonly requeue: Requeue
   readonly interests: ReadonlyArray<Interest>
+  /** Asked for when the steps are done; each answer brings the key back. What does not depend on them goes on meanwhile. */
+  readonly needs: ReadonlyArray<Need>
   readonly verdict: Verdict
 }
-
-export type Decision<Verdict> = Plan<Verdict> | Need
 
 /** What one action did. */
 export type Outcome =
@@ -95,7 +93,7 @@ export type Observed<A> =
 export const awaitChange: Requeue = { _tag: "AwaitChange" }
 
 /** The plan as people read it, one line an action. */
-export const lines = (decision: Decision<unknown>): ReadonlyArray<string> =>
-  decision._tag === "Need"
-    ? [`need ${decision.look} of ${decision.server.key}`]
-    : decision.steps.flatMap((step) => step.actions.map((action) => `${step.why}: ${line(action)}`))
+export const lines = ({ steps, needs }: Plan<unknown>): ReadonlyArray<string> => [
+  ...steps.flatMap((step) => step.actions.map((action) => `${step.why}: ${line(action)}`)),
+  ...needs.map(({ look, server }) => `need ${look} of ${server.key}`),
+]

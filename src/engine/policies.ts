@@ -46,6 +46,8 @@ export const delays = {
   notReady: 60_000,
   /** Longest time between two looks at a healthy, routed object. */
   resync: 300_000,
+  /** An answer that never comes must not leave a key asleep: both looks give up after 10 s. */
+  look: 15_000,
   /** A deadline never makes a pass spin: at least this long until the next one. */
   floor: 1_000,
 } as const

@@ -7,12 +7,9 @@ import type { Vocabulary } from "../vocabulary.ts"
 import { act } from "./act.ts"
 import { Announcer } from "./announcer.ts"
 import type { KindController, Name, Passed } from "./kind.ts"
-import { lines, type Need, type Plan } from "./plan.ts"
+import { lines, type Plan } from "./plan.ts"
 import { policyOf } from "./policies.ts"
 import { type Key, keyOf } from "./wake.ts"
-
-/** An answer that never comes must not leave a key asleep: both looks give up after 10 s. */
-const lookPatience = 15_000
 
 /** Never fails: whatever goes wrong is a requeue by the policy of its error. Status, events and looks are seen to here. */
 export const reconcile = <Snapshot, Verdict>(kind: KindController<Snapshot, Verdict>, vocabulary: Vocabulary) =>
@@ -39,16 +36,9 @@ const pass = Effect.fnUntraced(function* <Snapshot, Verdict>(
     yield* looks.interested(key, [])
     return { requeue: { _tag: "AwaitChange" }, outcome: "gone" } satisfies Passed
   }
-  const decision = kind.decide(snapshot)
-  yield* Effect.forEach(lines(decision), (line) => Effect.logDebug(line), { discard: true })
-  if (decision._tag === "Need") return yield* ask(key, decision)
-  return yield* carryOut(kind, key, snapshot, decision, vocabulary)
-})
-
-const ask = Effect.fnUntraced(function* (key: Key, { server, look, since }: Need) {
-  const looks = yield* AdminLooks
-  yield* looks.request(key, server, look, since)
-  return { requeue: { _tag: "After", delay: lookPatience, why: `${look} of ${server.key}` }, outcome: "waiting" } satisfies Passed
+  const plan = kind.decide(snapshot)
+  yield* Effect.forEach(lines(plan), (line) => Effect.logDebug(line), { discard: true })
+  return yield* carryOut(kind, key, snapshot, plan, vocabulary)
 })
 
 const carryOut = Effect.fnUntraced(function* <Snapshot, Verdict>(
@@ -75,6 +65,8 @@ const carryOut = Effect.fnUntraced(function* <Snapshot, Verdict>(
     const ref = { kind: kind.kind, name, ...(namespace === undefined ? {} : { namespace }) }
     yield* kubernetes.apply({ ref, body: { status: conclusion.status } }, vocabulary.managers.main, "status")
   }
+  // Last, so that the answer cannot come before what it was asked for is over.
+  yield* Effect.forEach(plan.needs, ({ server, look, since }) => looks.request(key, server, look, since), { discard: true })
   return { requeue: conclusion.requeue, outcome: conclusion.outcome } satisfies Passed
 })
 

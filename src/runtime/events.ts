@@ -64,7 +64,7 @@ export const layer = (
               const patched = yield* Effect.result(writer.patchEvent(namespaceOf(object), told.event, { series }))
               if (patched._tag === "Success") return
               // The API server forgets events after an hour or so: then it is told as new.
-              if (patched.failure._tag !== "Rejected" || patched.failure.status !== 404) return yield* Effect.fail(patched.failure)
+              if (patched.failure._tag !== "Conflict") return yield* patched.failure
             }
             const event = `${object.metadata.name.slice(0, 220)}.${crypto.randomUUID().slice(0, 18).replaceAll("-", "")}`
             yield* writer.createEvent(namespaceOf(object), body(reporter, object, announcement, event, now))

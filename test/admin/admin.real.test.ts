@@ -51,7 +51,7 @@ const register = Effect.fnUntraced(function* (address: string, more: Partial<Reg
 })
 
 const confirm = (id: string, address: string, name: string) =>
-  Effect.flatMap(AdminWriter, (writer) => writer.confirm(server, id, address, [name]))
+  Effect.flatMap(AdminWriter, (writer) => writer.confirm("key", server, id, address, [name]))
 const usage = Effect.flatMap(AdminCalls, (calls) => calls.usage(server))
 
 const send = (service: string, handler: string, query = "") =>

@@ -45,7 +45,7 @@ describe("confirmation", () => {
       let asked = 0
       world.automatic.set("service A", () => Effect.succeed("v2"))
       world.automatic.set("service B", () => Effect.sync(() => ((asked += 1) < 3 ? "v1" : "v2")))
-      const fiber = yield* Effect.forkChild(writer.confirm(main, "v2", "http://v2:9080", ["A", "B"]))
+      const fiber = yield* Effect.forkChild(writer.confirm("key", main, "v2", "http://v2:9080", ["A", "B"]))
       yield* TestClock.adjust(149)
       assert.strictEqual(asked, 2)
       assert.deepStrictEqual(yield* routing, [{ A: "v1", B: "v1" }, ["v1"]])
@@ -63,7 +63,7 @@ describe("confirmation", () => {
       world.automatic.set("service A", () => Effect.succeed("v2"))
       world.automatic.set("service B", () => Effect.succeed("v9"))
       world.automatic.set("service C", () => Effect.succeed(""))
-      const fiber = yield* Effect.forkChild(writer.confirm(main, "v2", "http://v2:9080", ["C", "B", "A", "B"]))
+      const fiber = yield* Effect.forkChild(writer.confirm("key", main, "v2", "http://v2:9080", ["C", "B", "A", "B"]))
       yield* TestClock.adjust(750)
       assert.deepStrictEqual(yield* Fiber.join(fiber), [
         { service: "B", deploymentId: "v9" },
@@ -74,14 +74,14 @@ describe("confirmation", () => {
 
   law("of no services is confirmed", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* (yield* AdminWriter).confirm(main, "v2", "http://v2:9080", []), [])
+      assert.deepStrictEqual(yield* (yield* AdminWriter).confirm("key", main, "v2", "http://v2:9080", []), [])
     }),
   )
 
   law("an unanswered question is a failure, not a judgement", (world) =>
     Effect.gen(function* () {
       const writer = yield* AdminWriter
-      const fiber = yield* Effect.forkChild(Effect.flip(writer.confirm(main, "v2", "http://v2:9080", ["A"])))
+      const fiber = yield* Effect.forkChild(Effect.flip(writer.confirm("key", main, "v2", "http://v2:9080", ["A"])))
       yield* settle
       yield* world.refuse("service A")
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "Unavailable")
@@ -99,7 +99,7 @@ describe("confirmation", () => {
       yield* looks.request("looker", main, "routing", 1_001_000)
       yield* settle
       world.automatic.set("service A", () => Effect.succeed("v2"))
-      yield* writer.confirm(main, "v2", "http://v2:9080", ["A"])
+      yield* writer.confirm("key", main, "v2", "http://v2:9080", ["A"])
       yield* world.answer("deployments cluster/main", new Map([["v1", { endpoint: "http://v1/", services: ["A"] }]]))
       yield* world.answer("services cluster/main", new Map([["A", "v1"]]))
       assert.deepStrictEqual(yield* routing, [{ A: "v2" }, ["v1", "v2"]])
@@ -120,7 +120,7 @@ describe("confirmation", () => {
       yield* settle
       world.takeWoken()
       world.automatic.set("service A", () => Effect.succeed("v2"))
-      yield* (yield* AdminWriter).confirm(main, "v2", "http://v2:9080", ["A"])
+      yield* (yield* AdminWriter).confirm("key", main, "v2", "http://v2:9080", ["A"])
       assert.deepStrictEqual(world.takeWoken(), ["loser"])
     }),
   )

@@ -136,6 +136,13 @@ describe("unknown is never zero", () => {
   })
 })
 
+describe("a drain delay that no date can hold", () => {
+  it.each([1e13, Number.MAX_SAFE_INTEGER, "9007199254740993", {}])("%j does not stop the decision", (drainDelaySeconds) => {
+    const odd = { ...world({}), deployment: deployment("v2", { restate: JSON.parse(JSON.stringify({ drainDelaySeconds })) }) }
+    expect(planned(odd)).toEqual([`drained ${v1}: apply ${v1} as service-operator/remove-version-at`])
+  })
+})
+
 describe("the history", () => {
   it("keeps the newest, and counts only finished versions", () => {
     const old = ["a", "b", "c"].map((variant, i) => version(variant, { id: `dp_${variant}`, removeAt: 900, createdAt: i }))

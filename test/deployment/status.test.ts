@@ -11,11 +11,7 @@ import { at, deployment, nameOf, server, settings, snapshot, version, type World
 const now = at(1000)
 const quiet: Report = { outcomes: [], failures: [] }
 
-const planOf = (world: World): Plan<Verdict> => {
-  const decision = decide(snapshot(world), settings)
-  if (decision._tag === "Need") throw new Error("the world is not fresh enough for a plan")
-  return decision
-}
+const planOf = (world: World): Plan<Verdict> => decide(snapshot(world), settings)
 
 const concluded = (world: World, report: Report = quiet): Conclusion => conclude(snapshot(world), planOf(world), report, settings)
 
@@ -90,11 +86,21 @@ describe("the status", () => {
     const [step] = planOf(taken).steps
     const action = step?.actions[0]
     if (action === undefined) throw new Error("nothing is created")
-    const conclusion = concluded(taken, { outcomes: [{ _tag: "Taken", action, object: version("v1") }], failures: [] })
+    const conclusion = concluded(taken, { outcomes: [{ _tag: "Taken", action, object: version("v2") }], failures: [] })
     expect(conclusion).toMatchObject({
       status: { collisionCount: 1, conditions: [{ reason: "HashCollision" }, {}] },
       requeue: { _tag: "After", delay: 0 },
     })
+  })
+})
+
+describe("a name that is taken", () => {
+  it("by this very version is no collision: the answer to our own Create was lost", () => {
+    const world: World = { ...starting, versions: [] }
+    const action = planOf(world).steps[0]?.actions[0]
+    if (action === undefined) throw new Error("nothing is created")
+    const conclusion = concluded(world, { outcomes: [{ _tag: "Taken", action, object: version("v1") }], failures: [] })
+    expect(conclusion).toMatchObject({ status: undefined, requeue: { _tag: "After", delay: 0 } })
   })
 })
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Announcer } from "#src/engine/announcer.ts"
 import type { Announcement } from "#src/engine/kind.ts"
-import { Rejected, Unavailable, type WriteError } from "#src/errors.ts"
+import { Conflict, Unavailable, type WriteError } from "#src/errors.ts"
 import { KubernetesWriter } from "#src/kubernetes/kubernetes.ts"
 import { cut, layer, subjectOf } from "#src/runtime/events.ts"
 import { object, seconds } from "./support.ts"
@@ -138,7 +138,7 @@ describe("events", () => {
       const { announce } = yield* Announcer
       yield* announce(object("a"), news("NotReady", "waiting for pods"))
       yield* seconds(1800)
-      server.error = new Rejected({ server: "kubernetes", status: 404, code: "NotFound", detail: "not found" })
+      server.error = new Conflict({ detail: "not found" })
       yield* announce(object("a"), news("NotReady", "waiting for pods"))
       assert.deepStrictEqual(verbs(calls), ["create", "patch", "create"])
     }).pipe(Effect.provide(layer))
