@@ -4,7 +4,7 @@ import type { Edition, Installed } from "./install.ts"
 import { freePort } from "./ports.ts"
 import type { Exit, Processes } from "./processes.ts"
 import type { Sandbox } from "./sandbox.ts"
-import { nodeOptions } from "../build/node-options.ts"
+import { nodeEnvironment, nodeOptions } from "../build/node-options.ts"
 import { cacheDirectory } from "./binaries.ts"
 import { waitFor } from "./wait.ts"
 
@@ -60,6 +60,7 @@ export const launchOperator = async (sandbox: Sandbox, options: OperatorOptions)
   ]
   const env = {
     KUBECONFIG: kubeconfig,
+    ...nodeEnvironment,
     // As in the image: the compiled code of the last start.
     NODE_COMPILE_CACHE: join(cacheDirectory(), "compile-cache"),
     // The admin API is plain HTTP behind cluster names, which only the sandbox's router knows.

@@ -45,10 +45,10 @@ export class AdminReader extends Context.Service<
     readonly routing: (server: AdminServer) => Effect.Effect<Observed<Routing>>
     readonly usage: (server: AdminServer) => Effect.Effect<Observed<Usage>>
     /**
-     * When the operator last changed the routing of one of these services on that server (or of any, when it could not
-     * know which); `Infinity` while such a write is in flight, 0 when never. A look asked earlier proves nothing about them.
+     * When the operator last changed the routing of one of these services, or tried to register one of these hosts, on that
+     * server (undefined: of any; so also when it could not know which); `Infinity` while such a write is in flight, 0 when never. A look asked earlier proves nothing about them.
      */
-    readonly touchedAt: (server: AdminServer, services: ReadonlyArray<string>) => Effect.Effect<number>
+    readonly touchedAt: (server: AdminServer, services: ReadonlyArray<string> | undefined) => Effect.Effect<number>
   }
 >()("service-operator/admin/AdminReader") {}
 

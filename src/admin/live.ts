@@ -8,7 +8,7 @@ import { AdminCalls, type CallsOptions, layerCalls, type Registered } from "./ca
 import { makeLanes, type Speed } from "./lanes.ts"
 import { type Looks, makeLooks } from "./looks.ts"
 import { isServerFailure } from "./recovery.ts"
-import { endangered, forgotten, registered } from "./routing.ts"
+import { endangered, forgotten, hostOf, registered } from "./routing.ts"
 
 /** Reader, looks and writer for any number of admin servers. Connections and polls end with the layer. */
 export const layer = (options: CallsOptions): Layer.Layer<AdminReader | AdminLooks | AdminWriter, never, Wake> =>
@@ -48,14 +48,18 @@ const makeWriter = (looks: Looks, metricsPrefix: string): Effect.Effect<AdminWri
     const post = (registration: Registration): Effect.Effect<Registered, Unavailable | Rejected> =>
       Effect.acquireUseRelease(
         Effect.sync(() => {
-          const services = endangered(looks.routing(registration.server), registration.endpoint, registration.force)
+          const known = endangered(looks.routing(registration.server), registration.endpoint, registration.force)
+          // A version without a recorded id is judged by its address: a look asked before this registration says nothing of it.
+          const services = known === undefined ? undefined : [...known, hostOf(registration.endpoint)]
           return { services, touch: looks.touches.begin(registration.server.key, services) }
         }),
         () => calls.register(registration),
         // After a failure it may have been done all the same, and then to what it endangered. A success may have taken
         // a service away that the deployment had before.
         ({ services, touch }, exit) =>
-          Effect.sync(() => touch.end(now(), Exit.isSuccess(exit) ? [...(services ?? []), ...exit.value.services] : services)),
+          Effect.sync(() =>
+            touch.end(now(), Exit.isSuccess(exit) ? [...(services ?? [hostOf(registration.endpoint)]), ...exit.value.services] : services),
+          ),
       )
 
     /** The DELETE, with the services that move to another deployment marked until it is over. */

@@ -58,6 +58,9 @@ export const endpointKey = (endpoint: string): string =>
     .replace(/[?#].*$/, "")
     .replace(/\/+$/, "")
 
+/** Under which a registration is remembered besides its services; never the name of one. */
+export const hostOf = (endpoint: string): string => endpointKey(endpoint).replace(/\/.*$/, "")
+
 /**
  * Services whose routing a registration on its way may be changing *towards a deployment that a look knows*. Only that
  * is dangerous to a look: a deployment that loses services is judged too carefully by an older look, but one that gains

@@ -9,6 +9,8 @@ export const settling = 100
 interface Touched {
   /** Time of the last change whose services are not known. */
   any: number
+  /** Time of the last change of whatever. */
+  last: number
   readonly services: Map<string, number>
   /** Changes on their way; undefined when it is not known what they touch. */
   readonly flights: Set<{ readonly services: ReadonlyArray<string> | undefined }>
@@ -22,13 +24,15 @@ export interface Touch {
 export class Touches {
   readonly #servers = new Map<string, Touched>()
 
-  /** Epoch milliseconds of the last change of one of these services, `Infinity` while one is on its way, 0 when never. */
-  at(server: string, services: ReadonlyArray<string>): number {
+  /** Epoch milliseconds of the last change of one of these services (undefined: of any), `Infinity` while one is on its way, 0 when never. */
+  at(server: string, services: ReadonlyArray<string> | undefined): number {
     const touched = this.#servers.get(server)
     if (touched === undefined) return 0
     for (const flight of touched.flights) {
-      if (flight.services === undefined || flight.services.some((service) => services.includes(service))) return Infinity
+      if (flight.services === undefined || services === undefined || flight.services.some((service) => services.includes(service)))
+        return Infinity
     }
+    if (services === undefined) return touched.last
     return services.reduce((latest, service) => Math.max(latest, touched.services.get(service) ?? 0), touched.any)
   }
 
@@ -40,6 +44,7 @@ export class Touches {
       end: (now, ended) => {
         if (!touched.flights.delete(flight)) return
         const at = now + settling
+        touched.last = at
         if (ended === undefined) touched.any = at
         else for (const service of ended) touched.services.set(service, at)
       },
@@ -49,7 +54,7 @@ export class Touches {
   #of(server: string): Touched {
     const known = this.#servers.get(server)
     if (known !== undefined) return known
-    const touched: Touched = { any: 0, services: new Map(), flights: new Set() }
+    const touched: Touched = { any: 0, last: 0, services: new Map(), flights: new Set() }
     this.#servers.set(server, touched)
     return touched
   }

@@ -16,7 +16,7 @@ import type { ServiceDeployment } from "../resources/generated/service-deploymen
 import { replicaSetRef, stamp, unstamp } from "./replica-set.ts"
 import { type DeploymentSettings, type Look, lookSince, type Snapshot, unasked } from "./snapshot.ts"
 import type { Draining, Missing, Verdict } from "./verdict.ts"
-import { idOn, type Version } from "./version.ts"
+import { idOn, isRiddle, type Version } from "./version.ts"
 
 /** `rollout` keeps finished versions up to the history limit; `deletion` keeps none, and counts work that is not pinned yet. */
 export type Mode = "rollout" | "deletion"
@@ -64,7 +64,7 @@ export const cleanup = (
     }
     const look = usageOf(snapshot, server)
     if (look._tag === "Stale") {
-      needs.push(need(snapshot, server, now))
+      needs.push(needUsage(snapshot, server, now))
       continue
     }
     if (look._tag === "Unknown") {
@@ -72,7 +72,14 @@ export const cleanup = (
       watch(watched, server, version.id)
       continue
     }
-    const view = { version, usage: look.value, id: idOn(version, deployment.metadata.namespace ?? "", look.value, settings.addresses) }
+    if (isRiddle(version, deployment.metadata.namespace ?? "", look.value)) {
+      missing ??= {
+        because: `${version.name} records ${version.id ?? ""}, which ${server.key} knows under another address; it is not removed`,
+        rejected: false,
+      }
+      continue
+    }
+    const view = { version, usage: look.value, id: idOn(version, deployment.metadata.namespace ?? "", look.value) }
     if (mode === "rollout" && forgotAll(look.value, view.id, owned)) {
       warnings.push({
         reason: "ServerForgotVersions",
@@ -88,7 +95,7 @@ export const cleanup = (
       if (actions.length === 0) continue
       const since = provenSince(snapshot, server, version)
       if (look.askedAt < since) {
-        needs.push(need(snapshot, server, since))
+        needs.push(needUsage(snapshot, server, since))
         continue
       }
       steps.push({ why: `${life.why} ${version.name}`, actions, onFailure: "next" })
@@ -112,7 +119,8 @@ export const cleanup = (
 const rests = (version: Version, now: number): boolean =>
   version.replicas === 0 && (version.id === undefined || (version.removeAt !== undefined && version.removeAt <= now))
 
-const usageOf = (snapshot: Snapshot, server: AdminServer): Look<Usage> => {
+/** What the version's server says of all work, if that may be believed. */
+export const usageOf = (snapshot: Snapshot, server: AdminServer): Look<Usage> => {
   const { usage, touchedAt } = snapshot.admin.get(server.key) ?? unasked
   // A registration of ours is under way there: what the server said before it means nothing, and asking now neither.
   if (touchedAt === Infinity) return { _tag: "Unknown", because: "a registration is in flight", rejected: false, since: snapshot.now }
@@ -120,7 +128,7 @@ const usageOf = (snapshot: Snapshot, server: AdminServer): Look<Usage> => {
 }
 
 /** Asked now or later: an answer from before our own last change of the routing would only be asked for again. */
-const need = (snapshot: Snapshot, server: AdminServer, since: number): Need => ({
+export const needUsage = (snapshot: Snapshot, server: AdminServer, since: number): Need => ({
   server,
   look: "usage",
   since: Math.max(since, snapshot.now, snapshot.admin.get(server.key)?.touchedAt ?? 0),
@@ -128,7 +136,11 @@ const need = (snapshot: Snapshot, server: AdminServer, since: number): Need => (
 
 /** Law 3: asked after the deadline, after our own last change of that server's routing, and less than 5 s ago. */
 const provenSince = (snapshot: Snapshot, server: AdminServer, version: Version): number =>
-  Math.max(snapshot.admin.get(server.key)?.touchedAt ?? 0, snapshot.now - freshness, version.removeAt ?? 0)
+  Math.max(snapshot.admin.get(server.key)?.touchedAt ?? 0, snapshot.now - freshness, version.removeAt ?? 0, deletedAt(snapshot))
+
+/** What was begun before somebody deleted the object counts, also without a drain delay. The timestamp has whole seconds. 0 when it is not being deleted. */
+export const deletedAt = ({ deployment }: Snapshot): number =>
+  deployment.metadata.deletionTimestamp === undefined ? 0 : Date.parse(deployment.metadata.deletionTimestamp) + 999
 
 interface View {
   readonly version: Version
@@ -137,15 +149,18 @@ interface View {
 }
 
 type Life =
-  | { readonly _tag: "Gone"; readonly why: "retire" | "bury unregistered" }
+  | { readonly _tag: "Gone"; readonly why: "retire" | "bury unregistered" | "bury forgotten" }
   /** Without removeAt it has work; `stamp`: the deadline has to be written down. */
   | { readonly _tag: "Draining"; readonly draining: Draining; readonly stamp: boolean }
 
 const lifecycle = (mode: Mode, deployment: ServiceDeployment, { version, usage, id }: View, now: number): Life => {
   const known = id === undefined ? undefined : usage.get(id)
-  if (known === undefined) return { _tag: "Gone", why: "bury unregistered" }
-  const draining = { version: version.name, id, pinned: known.pinned, unpinned: known.unpinned, removeAt: undefined }
-  const active = known.pinned > 0 || (mode === "deletion" ? known.unpinned > 0 : known.latestFor > 0)
+  // Never registered, says the server of its address: nothing can have begun there.
+  if (id === undefined) return { _tag: "Gone", why: "bury unregistered" }
+  // An id that is unknown all at once waits like a drained one, and must still be unknown then: one short answer is not proof.
+  const { pinned, unpinned, latestFor } = known ?? { pinned: 0, unpinned: 0, latestFor: 0 }
+  const draining = { version: version.name, id, pinned, unpinned, removeAt: undefined }
+  const active = pinned > 0 || (mode === "deletion" ? unpinned > 0 : latestFor > 0)
   if (active) return { _tag: "Draining", draining, stamp: false }
   const delay = drainDelay(deployment)
   if (version.removeAt === undefined) {
@@ -154,7 +169,7 @@ const lifecycle = (mode: Mode, deployment: ServiceDeployment, { version, usage, 
       : { _tag: "Draining", draining: { ...draining, removeAt: now + delay }, stamp: true }
   }
   if (version.removeAt > now) return { _tag: "Draining", draining: { ...draining, removeAt: version.removeAt }, stamp: false }
-  return { _tag: "Gone", why: "retire" }
+  return { _tag: "Gone", why: known === undefined ? "bury forgotten" : "retire" }
 }
 
 /** Milliseconds. The field is an int64: what no date can hold, or is no number at all, counts as ten years or as the default. */

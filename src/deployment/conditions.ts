@@ -12,8 +12,15 @@ export const readyCondition = (deployment: ServiceDeployment): Condition | undef
  * The message of a rejection of this very generation: asking again would only be refused again. CRDs of the other
  * operator prune a condition's observedGeneration, so the status' own counts as well.
  */
-export const rejectedBefore = (deployment: ServiceDeployment): string | undefined => {
+export const rejectedBefore = (deployment: ServiceDeployment, now: number): string | undefined => {
   const ready = readyCondition(deployment)
   const seen = ready?.observedGeneration ?? deployment.status?.observedGeneration
-  return ready?.reason === rejectedReason && seen === deployment.metadata.generation ? (ready.message ?? "") : undefined
+  if (ready?.reason !== rejectedReason || seen !== deployment.metadata.generation) return undefined
+  // Resyncs come every 5 to 6 minutes, so each half hour has one or two passes that ask again.
+  const stalledFor = now - (Date.parse(ready.lastTransitionTime ?? "") || now)
+  const again = stalledFor >= secondLook && stalledFor % secondLook < 6 * 60_000
+  return again ? undefined : (ready.message ?? "")
 }
+
+/** Milliseconds. Whatever stands in the way of a registration may go without the spec being touched. */
+const secondLook = 30 * 60_000

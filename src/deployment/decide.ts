@@ -2,10 +2,12 @@
 import type { Action } from "../engine/action.ts"
 import { awaitChange, type Plan, type Requeue, type Step } from "../engine/plan.ts"
 import { delays, freshness, routingAge } from "../engine/policies.ts"
+import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import type { ReplicaSet } from "../resources/kubernetes.ts"
-import { type Cleanup, cleanup } from "./cleanup.ts"
+import { type Cleanup, cleanup, needUsage, usageOf } from "./cleanup.ts"
 import { decideDeletion } from "./deletion.ts"
 import { type NotReady, podsNotReady, registrationGate } from "./gate.ts"
+import { managedBy } from "./propagation.ts"
 import { registration } from "./registration.ts"
 import { adopt, replicaSet, replicaSetRef, wantedReplicas } from "./replica-set.ts"
 import { service } from "./service.ts"
@@ -14,7 +16,7 @@ import { registerTarget, type Target } from "./target.ts"
 import { rejectedBefore } from "./conditions.ts"
 import { invalidSpec, withoutEffect } from "./validation.ts"
 import type { State, Verdict } from "./verdict.ts"
-import { endpointOf, idAt, newestFirst, type Version, versionOf, type Wanted, wantedVersion } from "./version.ts"
+import { endpointOf, idOn, idsOf, newestFirst, type Version, versionOf, type Wanted, wantedVersion } from "./version.ts"
 import type { Routing } from "../admin/admin.ts"
 
 export const decide = (snapshot: Snapshot, settings: DeploymentSettings): Plan<Verdict> => {
@@ -37,7 +39,7 @@ const decideVersion = (snapshot: Snapshot, target: Target, wanted: Wanted, setti
   const verdict = (state: State): Verdict => ({ ...nowhere, state, wanted, server: target.server })
   if (live === undefined) return create(snapshot, wanted, verdict({ _tag: "Starting" }), settings)
   if (live.metadata.annotations?.[settings.vocabulary.annotations.podTemplate] !== wanted.template) {
-    return { ...nothing(verdict({ _tag: "Collision" })), requeue: soon("the name is taken") }
+    return nothing(verdict({ _tag: "Collision" }))
   }
   return decideRegistration(snapshot, target, wanted, live, settings)
 }
@@ -47,7 +49,14 @@ const create = (snapshot: Snapshot, wanted: Wanted, verdict: Verdict, settings: 
     ...hold(snapshot, settings),
     {
       why: `new version ${wanted.name}`,
-      actions: [{ _tag: "Create", object: replicaSet(snapshot.deployment, wanted, settings.vocabulary) }],
+      actions: [
+        {
+          _tag: "Create",
+          object: replicaSet(snapshot.deployment, wanted, settings.vocabulary),
+          owner: snapshot.deployment.metadata.uid,
+          labels: managedBy(snapshot.deployment, settings.vocabulary),
+        },
+      ],
       onFailure: "stop",
     },
   ],
@@ -105,22 +114,23 @@ const decideRegistration = (
     keep: [
       ...hold(snapshot, settings),
       ...(adoption.length === 0 ? [] : [{ why: `current version ${wanted.name}`, actions: adoption, onFailure: "stop" } as const]),
-      {
-        why: `address of ${wanted.name}`,
-        actions: [
-          { _tag: "Apply", object: service(deployment, wanted, live, settings.vocabulary), manager: settings.vocabulary.managers.main },
-        ],
-        onFailure: "stop",
-      },
+      // The server calls old versions as long as they have work.
+      ...[live, ...snapshot.replicaSets.filter((set) => set !== live && (set.spec.replicas ?? 1) > 0)].map((set) =>
+        address(deployment, set, settings),
+      ),
     ],
   }
   // An id that another server gave says nothing to this one.
   const id = current.version.server?.key === target.server.key ? current.version.id : undefined
-  if (id === undefined) return register(current, undefined, false)
+  if (id === undefined) return current.version.id === undefined ? register(current, undefined, false) : move(current, current.version.id)
   const routing = routingOf(snapshot, target)
   if (routing._tag === "Stale") return askRouting(current, id)
   if (routing._tag === "Unknown") return unreachable(current, id, routing)
-  const action = registration(id, routing.value, ownedIds(current, routing.value))
+  const action = registration(
+    idOn(current.version, deployment.metadata.namespace ?? "", routing.value.deployments),
+    routing.value,
+    ownedIds(current, routing.value),
+  )
   switch (action._tag) {
     case "AlreadyLatest":
       return deployed(current, id)
@@ -136,6 +146,12 @@ const decideRegistration = (
   }
 }
 
+const address = (deployment: ServiceDeployment, set: ReplicaSet, { vocabulary }: DeploymentSettings): Step => ({
+  why: `address of ${set.metadata.name}`,
+  actions: [{ _tag: "Apply", object: service(deployment, set, vocabulary), manager: vocabulary.managers.main }],
+  onFailure: "stop",
+})
+
 const routingOf = (snapshot: Snapshot, { server }: Target): Look<Routing> => {
   const { routing } = snapshot.admin.get(server.key) ?? unasked
   // A good answer holds for a minute; a bad one is asked again by every pass that waits for it.
@@ -150,19 +166,17 @@ const askRouting = (current: Current, id: string): Plan<Verdict> => ({
 
 const isFresh = (askedAt: number, { now }: Snapshot, age: number): boolean => askedAt >= now - age
 
-/** Recorded ids, and the ids that the server has under the address of a version whose record a crash prevented. */
-const ownedIds = ({ version, others, snapshot, settings }: Current, routing: Routing): ReadonlySet<string> => {
-  const namespace = snapshot.deployment.metadata.namespace ?? ""
-  const recorded = [version, ...others].flatMap(({ id }) => (id === undefined ? [] : [id]))
-  // Rare, and each costs a walk over all that the server knows.
-  const unrecorded = [version, ...others].filter(({ id }) => id === undefined)
-  return new Set([...recorded, ...unrecorded.flatMap(({ name }) => idAt(name, namespace, routing.deployments, settings.addresses) ?? [])])
+/** Ids of any version of this object, also of those whose record a crash prevented or somebody edited. */
+const ownedIds = ({ version, others, snapshot }: Current, { deployments }: Routing): ReadonlySet<string> => {
+  const { name, namespace = "" } = snapshot.deployment.metadata
+  const recorded = [version, ...others].flatMap((each) => idOn(each, namespace, deployments) ?? [])
+  return new Set([...recorded, ...idsOf(name, namespace, deployments)])
 }
 
 const register = (current: Current, supersedes: string | undefined, force: boolean): Plan<Verdict> => {
   const { snapshot, target, wanted, live, settings } = current
   const { deployment } = snapshot
-  const rejection = rejectedBefore(deployment)
+  const rejection = rejectedBefore(deployment, snapshot.now)
   if (rejection !== undefined) return plan(current, { _tag: "RejectedBefore", message: rejection }, undefined, [], awaitChange)
   if (snapshot.cluster._tag === "Absent") {
     const state = {
@@ -207,6 +221,41 @@ const deployed = (current: Current, id: string): Plan<Verdict> => {
   const old = clean(current)
   const pods = podsNotReady(current.live, wantedReplicas(current.snapshot.deployment))
   return plan(current, deployedState(current, old, pods), id, old.steps, awaitChange, old)
+}
+
+/**
+ * The register target was changed under a version that another server knows. Its record is all that ties it to the work
+ * there, and a registration elsewhere would overwrite it: so it moves once that work is done. A new template moves at once.
+ */
+const move = (current: Current, id: string): Plan<Verdict> => {
+  const { version, snapshot } = current
+  if (version.server === undefined)
+    return plan(
+      current,
+      {
+        _tag: "Unreachable",
+        missing: { because: `${version.name} is registered with a server that its annotation does not name rightly`, rejected: false },
+      },
+      undefined,
+      [],
+      awaitChange,
+    )
+  const look = usageOf(snapshot, version.server)
+  if (look._tag === "Stale" || (look._tag === "Known" && !isFresh(look.askedAt, snapshot, freshness))) {
+    return {
+      ...plan(current, { _tag: "Asking" }, undefined, [], after(delays.look, "waits for an answer")),
+      needs: [needUsage(snapshot, version.server, snapshot.now)],
+    }
+  }
+  if (look._tag === "Unknown")
+    return plan(current, { _tag: "Unreachable", missing: look }, undefined, [], after(delays.blocked, "old server away"))
+  const { pinned = 0 } = look.value.get(id) ?? {}
+  if (pinned === 0) return register(current, undefined, false)
+  const interests = [{ server: version.server, look: "usage" as const, ids: [id] }]
+  return {
+    ...plan(current, { _tag: "Moving", from: version.server.key, pinned }, undefined, [], after(delays.blocked, "work on the old server")),
+    interests,
+  }
 }
 
 const deployedState = (current: Current, { missing, needs }: Cleanup, pods: NotReady | undefined): State => {

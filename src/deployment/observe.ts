@@ -10,7 +10,7 @@ import type { ServiceDeployment } from "../resources/generated/service-deploymen
 import type { EndpointSlice, ReplicaSet } from "../resources/kubernetes.ts"
 import type { AdminView, ClusterState, DeploymentSettings, Snapshot } from "./snapshot.ts"
 import { registerTarget, serverOf } from "./target.ts"
-import { wantedVersion } from "./version.ts"
+import { endpointOf, wantedVersion } from "./version.ts"
 import { invalidSpec } from "./validation.ts"
 
 /** undefined: the object is gone. A failed Kubernetes read fails the pass; a failed admin read is part of the snapshot. */
@@ -86,19 +86,19 @@ const servers = (
   return [...new Map(all.toReversed().map((server) => [server.key, server])).values()]
 }
 
-/** The services that any version of the object exposes, as far as the server has told. */
+/** The hosts of the versions and the services that any of them exposes; undefined, which means all, when the server has not told. */
 const services = (
   replicaSets: ReadonlyArray<ReplicaSet>,
   routing: Observed<Routing>,
-  { vocabulary }: DeploymentSettings,
-): ReadonlyArray<string> =>
+  { addresses, vocabulary }: DeploymentSettings,
+): ReadonlyArray<string> | undefined =>
   routing._tag !== "Seen"
-    ? []
+    ? undefined
     : [
         ...new Set(
-          replicaSets.flatMap(
-            ({ metadata }) =>
-              routing.value.deployments.get(metadata.annotations?.[vocabulary.annotations.deploymentId] ?? "")?.services ?? [],
-          ),
+          replicaSets.flatMap(({ metadata }) => [
+            new URL(endpointOf(metadata.name, metadata.namespace ?? "", "", addresses)).host,
+            ...(routing.value.deployments.get(metadata.annotations?.[vocabulary.annotations.deploymentId] ?? "")?.services ?? []),
+          ]),
         ),
       ]

@@ -41,6 +41,13 @@ export const readyOf = ({ state, wanted, draining }: Verdict, { deployment }: Sn
         message: `registered outside this object: ${holders.join(", ")}. Nothing is changed until that registration is deleted on the server`,
       }
     }
+    case "Moving":
+      return {
+        status: "False",
+        reason: "NotLatest",
+        message: `${name} has ${calm(state.pinned)} pinned invocations on ${state.from} and moves to the new register target when they are done; a changed template moves at once`,
+        reconciling: true,
+      }
     case "RejectedBefore":
       return { status: "False", reason: rejectedReason, message: state.message, stalled: true }
     case "Unreachable":

@@ -5,14 +5,13 @@ import type { ReplicaSet } from "../resources/kubernetes.ts"
 import { ownerReference } from "../resources/meta.ts"
 import type { Vocabulary } from "../vocabulary.ts"
 import { managedBy, propagatedAnnotations, propagatedLabels } from "./propagation.ts"
-import { hashLabel, type Wanted } from "./version.ts"
 
 /** Port of every versioned Service, and the container port when the template names none. */
 export const endpointPort = 9080
 
 /** Owned by the ReplicaSet, so that it goes with it. */
-export const service = (deployment: ServiceDeployment, wanted: Wanted, owner: ReplicaSet, vocabulary: Vocabulary): Desired => ({
-  ref: { kind: "Service", namespace: deployment.metadata.namespace ?? "", name: wanted.name },
+export const service = (deployment: ServiceDeployment, owner: ReplicaSet, vocabulary: Vocabulary): Desired => ({
+  ref: { kind: "Service", namespace: deployment.metadata.namespace ?? "", name: owner.metadata.name },
   body: {
     metadata: {
       labels: { ...propagatedLabels(deployment, vocabulary), ...managedBy(deployment, vocabulary) },
@@ -21,21 +20,36 @@ export const service = (deployment: ServiceDeployment, wanted: Wanted, owner: Re
     },
     spec: {
       type: "ClusterIP",
-      selector: { ...deployment.spec.selector?.matchLabels, [hashLabel]: wanted.hash },
+      selector: { ...owner.spec.selector.matchLabels },
       ports: [
         {
           name: vocabulary.portName,
           port: endpointPort,
           protocol: "TCP",
-          targetPort: targetPort(deployment.spec.template.spec, vocabulary),
+          targetPort: targetPort(podSpecOf(owner, vocabulary), vocabulary),
         },
       ],
     },
   },
 })
 
+/** The version's own template, as it was recorded when the ReplicaSet was made: the spec may be about another one by now. */
+const podSpecOf = ({ metadata }: ReplicaSet, vocabulary: Vocabulary): Fields => {
+  const parsed = parse(metadata.annotations?.[vocabulary.annotations.podTemplate] ?? "")
+  return isFields(parsed) && isFields(parsed["spec"]) ? parsed["spec"] : {}
+}
+
+/** undefined for an annotation that was edited to nonsense. */
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** The first container port with our name, else the first of all, else 9080. The template is free-form: nothing about it is certain. */
-const targetPort = (podSpec: { readonly [field: string]: unknown }, vocabulary: Vocabulary): number => {
+const targetPort = (podSpec: Fields, vocabulary: Vocabulary): number => {
   const ports = list(podSpec["containers"]).flatMap((container) => list(container["ports"]))
   const port = ports.find(({ name }) => name === vocabulary.portName) ?? ports[0]
   return typeof port?.["containerPort"] === "number" ? port["containerPort"] : endpointPort

@@ -17,12 +17,12 @@ import type { Verdict } from "./verdict.ts"
 export const conclude = (snapshot: Snapshot, plan: Plan<Verdict>, report: Report, settings: DeploymentSettings): Conclusion => {
   const failure = worst(report)
   const registered = report.outcomes.find((outcome) => outcome._tag === "Registered")
-  const collision = collided(snapshot, plan.verdict, report, settings)
+  const collision = plan.verdict.state._tag === "Collision" || collided(snapshot, plan.verdict, report, settings)
   const ready = readyNow(snapshot, plan.verdict, report, collision)
   return {
     status: ready === undefined ? undefined : status(snapshot, plan.verdict, ready, registered?.id, collision),
     announcements: announcements(snapshot, plan.verdict, ready, registered),
-    requeue: requeue(plan, report, collision),
+    requeue: requeue(snapshot, plan, report, collision),
     outcome: failure === undefined ? (ready?.status === "True" ? "ok" : outcomeOf(plan.verdict, settings)) : label(failure),
   }
 }
@@ -82,7 +82,7 @@ const status = (
   const { generation = 0 } = deployment.metadata
   const before = deployment.status
   const live = replicaSets.find(({ metadata }) => metadata.name === verdict.wanted?.name)
-  const collisionCount = (before?.collisionCount ?? 0) + (collision || verdict.state._tag === "Collision" ? 1 : 0)
+  const collisionCount = (before?.collisionCount ?? 0) + (collision ? 1 : 0)
   const deploymentId = registered ?? verdict.id ?? (keepsId(verdict) ? before?.deploymentId : undefined)
   return {
     ...(verdict.wanted === undefined ? carriedCounts(before) : counts(deployment, live)),
@@ -188,10 +188,16 @@ const announcements = (
   ]
 }
 
-const requeue = (plan: Plan<Verdict>, report: Report, collision: boolean): Conclusion["requeue"] => {
+/** A second name is tried at once. More than that is no accident: somebody rewrites what we create, and must not be answered with a flood. */
+const collisionDelay = ({ deployment }: Snapshot): number => {
+  const count = deployment.status?.collisionCount ?? 0
+  return count === 0 ? 0 : Math.min(delays.resync, 1000 * 2 ** Math.min(count, 20))
+}
+
+const requeue = (snapshot: Snapshot, plan: Plan<Verdict>, report: Report, collision: boolean): Conclusion["requeue"] => {
   const failure = worst(report)
   if (failure !== undefined) return { _tag: "Retry", policy: policyOf(failure.error) }
-  if (collision) return { _tag: "After", delay: 0, why: "hash collision" }
+  if (collision) return after(collisionDelay(snapshot), "hash collision")
   const outcome = (tag: Outcome["_tag"]) => report.outcomes.find(({ _tag }) => _tag === tag)
   // The lane wakes the key; this is for the case that its server never answers again.
   if (outcome("Parked") !== undefined) return after(delays.notReady, "waits for its turn to register")

@@ -1,6 +1,5 @@
 /** One version of a service: its name, its objects, what the server knows of it, and where it is in its life. */
 import type { AdminServer } from "../engine/action.ts"
-import type { Usage } from "../admin/admin.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import type { ReplicaSet } from "../resources/kubernetes.ts"
 import type { Vocabulary } from "../vocabulary.ts"
@@ -68,21 +67,32 @@ export const newestFirst = (a: Version, b: Version): number => b.createdAt - a.c
 export const endpointOf = (version: string, namespace: string, servicePath: string | null | undefined, addresses: Addresses): string =>
   `http://${version}.${namespace}.svc.${addresses.clusterDns}:9080/${(servicePath ?? "").replace(/^\/+/, "")}`
 
-/**
- * The id under which the server knows a version. A crash between the registration and its record leaves a version
- * without annotation that the server routes to; its address tells it from one that was never registered.
- */
-export const idOn = (version: Version, namespace: string, usage: Usage, addresses: Addresses): string | undefined =>
-  version.id ?? idAt(version.name, namespace, usage, addresses)
+/** What a server tells about its deployments, by id. */
+type Known = ReadonlyMap<string, { readonly endpoint: string }>
 
-/** The id that a server has under a version's address. */
-export const idAt = (
-  name: string,
-  namespace: string,
-  known: ReadonlyMap<string, { readonly endpoint: string }>,
-  addresses: Addresses,
-): string | undefined => {
-  const host = `//${name}.${namespace}.svc.${addresses.clusterDns}:`
-  for (const [id, { endpoint }] of known) if (endpoint.includes(host)) return id
-  return undefined
+/**
+ * The id under which a server knows a version. The recorded id is believed only if the server has the version's own
+ * address under it: an annotation may be edited, and an id of somebody else's would be buried in its place. Without a
+ * believable record the address decides, because a crash may have come between a registration and its record. An id that
+ * the server does not know at all is returned as it is: to be unknown is something else than never to have been known.
+ */
+export const idOn = (version: Pick<Version, "name" | "id">, namespace: string, known: Known): string | undefined => {
+  const { name, id } = version
+  const recorded = id === undefined ? undefined : known.get(id)
+  if (recorded !== undefined && isAddressOf(recorded.endpoint, name, namespace)) return id
+  for (const [other, { endpoint }] of known) if (isAddressOf(endpoint, name, namespace)) return other
+  return recorded === undefined ? id : undefined
 }
+
+/** A recorded id that the server has under an address of somebody else's, and nothing under the version's own: whose work is it? */
+export const isRiddle = ({ name, id }: Pick<Version, "name" | "id">, namespace: string, known: Known): boolean =>
+  id !== undefined && known.has(id) && idOn({ name, id }, namespace, known) === undefined
+
+/** Ids that a server has under an address of any version of an object, with or without a ReplicaSet behind it. */
+export const idsOf = (deployment: string, namespace: string, known: Known): ReadonlyArray<string> => {
+  const address = new RegExp(`//${deployment}-[4-9bcdf]{1,11}\\.${namespace}\\.svc\\.`)
+  return [...known].flatMap(([id, { endpoint }]) => (address.test(endpoint) ? [id] : []))
+}
+
+/** The suffix of in-cluster names is left open: it is a flag, and may have been another one when the version was registered. */
+const isAddressOf = (endpoint: string, name: string, namespace: string): boolean => endpoint.includes(`//${name}.${namespace}.svc.`)

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { AdminWriter } from "../admin/admin.ts"
 import type { WriteError } from "../errors.ts"
 import { KubernetesReader, KubernetesWriter, type Objects } from "../kubernetes/kubernetes.ts"
-import type { KubernetesObject } from "../resources/meta.ts"
+import { isOwnedBy, type KubernetesObject } from "../resources/meta.ts"
 import { type Action, isDestructive } from "./action.ts"
 import type { Failure, Outcome, Report, Step } from "./plan.ts"
 import { quickTries } from "./policies.ts"
@@ -86,7 +86,13 @@ const write = Effect.fnUntraced(function* ({ key }: Subject, action: Simple): Ef
   switch (action._tag) {
     case "Create": {
       const { _tag, object } = yield* kubernetes.create(action.object)
-      return _tag === "Taken" ? { _tag, action, object } : { _tag: "Applied", action, changed: true, object }
+      if (_tag === "Created") return { _tag: "Applied", action, changed: true, object }
+      const { metadata } = object
+      const lost = Object.entries(action.labels).some(([key, value]) => metadata.labels?.[key] !== value)
+      if (!lost || !isOwnedBy(object, action.owner)) return { _tag, action, object }
+      // Ours, but out of sight of our watch: without its labels it would be neither used nor drained.
+      const patch = { metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion, labels: action.labels } }
+      return { _tag: "Applied", action, changed: true, object: yield* kubernetes.merge(action.object.ref, patch) }
     }
     case "Apply":
       return { _tag: "Applied", action, ...(yield* kubernetes.apply(action.object, action.manager)) }

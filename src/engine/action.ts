@@ -34,7 +34,13 @@ export interface RecordOn {
 
 export type Action =
   /** POST, so that a name that is taken is noticed. */
-  | { readonly _tag: "Create"; readonly object: Desired }
+  | {
+      readonly _tag: "Create"
+      readonly object: Desired
+      /** UID of the owner, and the labels by which we find our own: an object of that owner that lost them gets them back. */
+      readonly owner: string
+      readonly labels: { readonly [key: string]: string }
+    }
   /** Server-side apply by one manager; nothing is sent when nothing would change. */
   | { readonly _tag: "Apply"; readonly object: Desired; readonly manager: string }
   /** The scale subresource. */

@@ -51,6 +51,32 @@ describe("a ServiceDeployment that is being deleted", () => {
     expect(planned({ ...world, versions: [] })).toEqual(["nothing is left to wait for: release deployment default/greeter"])
   })
 
+  const bare = { ...world, deployment: deployment("v1", { ...deleted, status: { labelSelector: "app=greeter" } }), versions: [] }
+
+  it("is held by work at an address of its own although no ReplicaSet is to be seen", () => {
+    expect(planned({ ...bare, admin: admin({ pinned: 1 }) })).toEqual([])
+    expect(decided({ ...bare, admin: admin({ pinned: 1 }) })).toMatchObject({
+      verdict: { state: { _tag: "DeletionBlocked", by: [{ id: "dp_1", pinned: 1 }] } },
+    })
+  })
+
+  it("leaves no registration behind when its ReplicaSets are gone", () => {
+    expect(planned(bare)).toEqual([
+      "nothing is left to wait for: forget dp_1",
+      "nothing is left to wait for: release deployment default/greeter",
+    ])
+  })
+
+  it("is not released before its server has said that nothing is left", () => {
+    const { admin: _, ...unasked } = bare
+    expect(planned(unasked)).toEqual(["need usage of url/http://admin:9070"])
+  })
+
+  it("takes an answer that knows none of its versions for what it is: not yet a proof", () => {
+    const empty = { ...world, admin: server({}, {}, { askedAt: now }) }
+    expect(planned(empty)).toEqual([`drained ${v1}: apply ${v1} as service-operator/remove-version-at`])
+  })
+
   it("is held by a server that does not answer", () => {
     const away = { ...world, admin: { ...admin(), usage: unseen(now) } }
     expect(planned(away)).toEqual([])

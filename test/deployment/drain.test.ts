@@ -73,6 +73,13 @@ describe("a version that is not the latest", () => {
     ])
   })
 
+  it("keeps its Service as long as it has pods: the server still calls it", () => {
+    const addresses = decided(world({ pinned: 1 })).steps.flatMap(({ actions }) =>
+      actions.flatMap((action) => (action._tag === "Apply" ? [action.object.ref.name] : [])),
+    )
+    expect(addresses).toEqual([nameOf("v2"), v1])
+  })
+
   it("treats a deadline that is no date as none", () => {
     expect(planned(world({ removeAt: "soon" }))).toEqual([`drained ${v1}: apply ${v1} as service-operator/remove-version-at`])
   })
@@ -100,22 +107,27 @@ describe("unknown is never zero", () => {
   })
 
   it("buries nothing when the server suddenly knows none of our versions", () => {
-    const decision = decided({
-      ...due,
-      admin: { ...server({}, {}, { askedAt: now }), routing: server(both, routes, { askedAt: now }).routing },
-    })
-    expect(decision).toMatchObject({
-      steps: [{ why: expect.stringContaining("address") }],
-      verdict: { warnings: [{ reason: "ServerForgotVersions" }] },
-    })
+    const wiped = { ...due, admin: { ...server({}, {}, { askedAt: now }), routing: server(both, routes, { askedAt: now }).routing } }
+    expect(planned(wiped)).toEqual([])
+    expect(decided(wiped)).toMatchObject({ verdict: { warnings: [{ reason: "ServerForgotVersions" }] } })
   })
 
-  it("removes a version that the server forgot while it knows another of ours", () => {
-    // Stamped as well, so that later passes need not ask about it.
-    expect(planned(world({ known: { v2: { id: "dp_2" } } }))).toEqual([
-      `bury unregistered ${v1}: apply ${v1} as service-operator/remove-version-at`,
-      `bury unregistered ${v1}: scale ${v1} to 0`,
-    ])
+  it("takes two answers a drain delay apart for a version that the server forgot while it knows another of ours", () => {
+    const known = { v2: { id: "dp_2" } }
+    expect(planned(world({ known }))).toEqual([`drained ${v1}: apply ${v1} as service-operator/remove-version-at`])
+    expect(planned(world({ known, removeAt: 999 }))).toEqual([`bury forgotten ${v1}: scale ${v1} to 0`])
+  })
+
+  it("leaves a version alone whose record leads to somebody else and whose address to nobody", () => {
+    const versions = [current, version("v1", { id: "dp_other", removeAt: 1 })]
+    const admin = server({ v2: { id: "dp_2" }, other: { id: "dp_other" } }, routes, { askedAt: now })
+    expect(planned({ ...world({}), versions, admin })).toEqual([])
+  })
+
+  it("believes the address rather than a record that was edited", () => {
+    const versions = [current, version("v1", { id: "dp_other", removeAt: 1 })]
+    const admin = server({ ...both, v1: { id: "dp_1", pinned: 1 }, other: { id: "dp_other" } }, routes, { askedAt: now })
+    expect(planned({ ...world({}), versions, admin })).toEqual([`in use ${v1}: drop durable.dev/remove-version-at from ${v1}`])
   })
 
   it("spares a version whose record a crash prevented, when the server has its address", () => {

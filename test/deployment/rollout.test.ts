@@ -1,6 +1,21 @@
 /** From a template to a routed version, and back. */
 import { describe, expect, it } from "vitest"
-import { at, decided, deployment, nameOf, planned, server, template, unseen, version, vocabulary } from "../support/given.ts"
+import { decide } from "../../src/deployment/decide.ts"
+import { lines } from "../../src/engine/plan.ts"
+import {
+  at,
+  decided,
+  deployment,
+  nameOf,
+  planned,
+  server,
+  settings,
+  snapshot,
+  template,
+  unseen,
+  version,
+  vocabulary,
+} from "../support/given.ts"
 
 const now = at(1000)
 const v1 = nameOf("v1")
@@ -146,7 +161,7 @@ describe("a rollback", () => {
 
   it("promotes the version met again, and takes its removal deadline off", () => {
     expect(planned(world)).toEqual([`current version ${v1}: drop durable.dev/remove-version-at from ${v1}`, `promote: promote ${host(v1)}`])
-    expect(decided(world)).toMatchObject({ steps: [{}, {}, { actions: [{ force: true, supersedes: "dp_2" }] }] })
+    expect(decided(world).steps.at(-1)).toMatchObject({ actions: [{ force: true, supersedes: "dp_2" }] })
   })
 
   it("promotes a version that lost only one of its services", () => {
@@ -173,6 +188,24 @@ describe("a rollback", () => {
       { askedAt: now },
     )
     expect(decided({ ...world, admin })).toMatchObject({ verdict: { state: { _tag: "Foreign" } } })
+  })
+})
+
+describe("a register target that is moved under a version", () => {
+  const there = "url/http://old:9070"
+  const world = (pinned: number) => {
+    const base = snapshot({ now, deployment: deployment("v1"), versions: [version("v1", { id: "dp_1", registeredWith: there })] })
+    return { ...base, admin: new Map([[there, server({ v1: { id: "dp_1", pinned } }, { Greeter: "dp_1" }, { askedAt: now })]]) }
+  }
+
+  it("waits for the work on the old server: a registration elsewhere would forget it", () => {
+    const plan = decide(world(2), settings)
+    expect(plan).toMatchObject({ verdict: { state: { _tag: "Moving", from: there, pinned: 2 } }, interests: [{ ids: ["dp_1"] }] })
+    expect(lines(plan).filter((line) => line.includes("register"))).toEqual([])
+  })
+
+  it("is followed once that work is done", () => {
+    expect(lines(decide(world(0), settings)).at(-1)).toBe(`register: register ${host(v1)}`)
   })
 })
 

@@ -6,7 +6,7 @@ import type { Plan, Report } from "../../src/engine/plan.ts"
 import type { Verdict } from "../../src/deployment/verdict.ts"
 import { Conflict, Forbidden, Rejected, Unavailable, type WriteError } from "../../src/errors.ts"
 import { decide } from "../../src/deployment/decide.ts"
-import { at, deployment, nameOf, server, settings, snapshot, version, type World } from "../support/given.ts"
+import { at, deployment, nameOf, server, settings, snapshot, version, vocabulary, type World } from "../support/given.ts"
 
 const now = at(1000)
 const quiet: Report = { outcomes: [], failures: [] }
@@ -79,6 +79,17 @@ describe("the status", () => {
     expect(concluded({ ...waiting, deployment: deployment("v1", { status: { deploymentId: "dp_old" } }) }).status).not.toHaveProperty(
       "deploymentId",
     )
+  })
+
+  it("answers collisions in a row more and more slowly: somebody rewrites what we create", () => {
+    const rewritten = version("v1", { annotations: { [vocabulary.annotations.podTemplate]: "" } })
+    const delay = (collisionCount: number) => {
+      const variation = { status: { collisionCount } }
+      const named = version("v1", { annotations: { [vocabulary.annotations.podTemplate]: "" } }, variation)
+      return concluded({ now, deployment: deployment("v1", variation), versions: [named] }).requeue
+    }
+    expect(concluded({ ...starting, versions: [rewritten] }).requeue).toMatchObject({ delay: 0 })
+    expect([delay(1), delay(3), delay(50)]).toMatchObject([{ delay: 2000 }, { delay: 8000 }, { delay: 300_000 }])
   })
 
   it("counts a collision once for each name that is taken", () => {

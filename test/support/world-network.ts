@@ -1,0 +1,189 @@
+/** Between the operator and its two servers: calls take time, get lost, are refused, and kill the operator. */
+import { Effect } from "effect"
+import { callTimeout, type Calls } from "#src/admin/calls.ts"
+import type { AdminServer } from "#src/engine/action.ts"
+import { type Server, Unavailable } from "#src/errors.ts"
+import type { Answer, Request, Transport } from "#src/kubernetes/transport.ts"
+import type { DurableServer } from "./world-admin.ts"
+import { type ApiServer, status, type Understood } from "./world-kubernetes.ts"
+
+/** One call of the operator, as faults are chosen by and as traces show it. */
+export interface Call {
+  readonly to: Server
+  readonly what: string
+  readonly write: boolean
+}
+
+/**
+ * What becomes of a call. `before` and `after`: the operator dies, before the server hears of it or after it was carried
+ * out. `error`: not carried out. `lost`: carried out, and the answer never arrives. `conflict`: somebody else wrote first.
+ */
+export type Fate = "pass" | "before" | "after" | "error" | "lost" | "conflict"
+
+/** A write on the point of being carried out. */
+export type Write =
+  | { readonly _tag: "Kubernetes"; readonly understood: Understood }
+  | { readonly _tag: "Register"; readonly endpoint: string; readonly force: boolean }
+  | { readonly _tag: "Forget"; readonly id: string }
+
+/** The connections of one life of the operator. */
+export interface Link {
+  alive: boolean
+  /** When the latest good answer about unfinished work was asked for; -Infinity before the first. */
+  askedAt: number
+}
+
+export interface NetworkOptions {
+  readonly api: ApiServer
+  readonly admin: DurableServer
+  readonly now: () => number
+  readonly latency: (to: Server) => number
+  readonly fate: (call: Call) => Fate
+  readonly onCall: (call: Call, fate: Fate) => void
+  readonly onWrite: (write: Write, link: Link) => void
+  readonly crash: (link: Link) => void
+}
+
+/** Milliseconds until a server that runs into an endpoint without pods gives up. */
+const refusedDiscovery = 1_700
+
+export class Network {
+  /** The admin server, seen from the operator. */
+  admin: "up" | "refusing" | "silent" = "up"
+  /** Whether it answers questions about unfinished work. */
+  queries = true
+  readonly #options: NetworkOptions
+
+  constructor(options: NetworkOptions) {
+    this.#options = options
+  }
+
+  transport(link: Link): Transport["Service"] {
+    const { api, onWrite } = this.#options
+    return {
+      send: (request) => {
+        const understood = api.understand(request)
+        return this.#exchange<Answer>(link, nameOf(request, understood), {
+          carryOut: () => {
+            if (understood !== undefined && understood.verb !== "get") onWrite({ _tag: "Kubernetes", understood }, link)
+            return api.answer(request)
+          },
+          conflict: () => status(409, "Conflict", "the object has been modified", understood?.ref.name),
+        })
+      },
+      // The watches of this world are not on the wire, see world-operator.ts.
+      open: () => Effect.never,
+    }
+  }
+
+  calls(link: Link): Calls {
+    const { admin, now, onWrite } = this.#options
+    const ask = <A>(what: string, read: () => A) =>
+      this.#bounded(this.#exchange(link, { to: "admin", what, write: false }, { carryOut: read }))
+    return {
+      services: () => ask("services", () => admin.routing().services),
+      deployments: () => ask("deployments", () => admin.routing().deployments),
+      service: (_: AdminServer, name) => ask(`service ${name}`, () => admin.latest(name) ?? ""),
+      usage: () =>
+        Effect.suspend(() => {
+          const askedAt = now()
+          return Effect.tap(
+            ask("query", () => (this.queries ? admin.usage() : undefined)).pipe(
+              Effect.flatMap((usage) =>
+                usage === undefined
+                  ? new Unavailable({ server: "admin", status: 500, detail: "POST /query answered 500" })
+                  : Effect.succeed(usage),
+              ),
+            ),
+            () => Effect.sync(() => (link.askedAt = askedAt)),
+          )
+        }),
+      register: ({ endpoint, force }) =>
+        Effect.flatMap(
+          this.#exchange(
+            link,
+            { to: "admin", what: `${force ? "promote" : "register"} ${endpoint}`, write: true },
+            {
+              carryOut: () => {
+                onWrite({ _tag: "Register", endpoint, force }, link)
+                return admin.register(endpoint, force)
+              },
+            },
+          ),
+          (registered) =>
+            registered === undefined
+              ? Effect.delay(
+                  Effect.fail(
+                    new Unavailable({ server: "admin", status: 500, detail: "POST /deployments answered 500: [META0003] unreachable" }),
+                  ),
+                  refusedDiscovery,
+                )
+              : Effect.succeed(registered),
+        ),
+      forget: (_: AdminServer, id) =>
+        this.#bounded(
+          this.#exchange(
+            link,
+            { to: "admin", what: `forget ${id}`, write: true },
+            {
+              carryOut: () => {
+                onWrite({ _tag: "Forget", id }, link)
+                admin.forget(id)
+              },
+            },
+          ),
+        ),
+    }
+  }
+
+  /** As src/admin/calls.ts bounds every call but a registration. */
+  #bounded<A>(call: Effect.Effect<A, Unavailable>): Effect.Effect<A, Unavailable> {
+    return Effect.timeoutOrElse(call, {
+      duration: callTimeout,
+      orElse: () => new Unavailable({ server: "admin", detail: `no answer within ${callTimeout / 1000} s` }),
+    })
+  }
+
+  #exchange<A>(
+    link: Link,
+    call: Call,
+    { carryOut, conflict }: { readonly carryOut: () => A; readonly conflict?: () => A },
+  ): Effect.Effect<A, Unavailable> {
+    const { crash, fate: fateOf, latency, onCall } = this.#options
+    const failed = new Unavailable({ server: call.to, detail: `${call.what}: connection reset` })
+    // A dead operator hears and does nothing any more.
+    const living = <E, X>(effect: () => Effect.Effect<X, E>): Effect.Effect<X, E> =>
+      Effect.suspend(() => (link.alive ? effect() : Effect.never))
+    const travel = Effect.suspend(() => Effect.sleep(latency(call.to)))
+    const die = Effect.suspend(() => {
+      crash(link)
+      return Effect.never
+    })
+    return living(() => {
+      const fate = fateOf(call)
+      onCall(call, fate)
+      if (fate === "before") return die
+      return travel.pipe(
+        Effect.andThen(
+          living((): Effect.Effect<A, Unavailable> => {
+            if (call.to === "admin" && this.admin !== "up") return this.admin === "silent" ? Effect.never : Effect.fail(failed)
+            if (fate === "error") return Effect.fail(failed)
+            if (fate === "conflict" && conflict !== undefined) return Effect.sync(conflict)
+            const answer = carryOut()
+            return fate === "after" ? die : Effect.as(travel, answer)
+          }),
+        ),
+        Effect.flatMap((answer) => living(() => (fate === "lost" ? Effect.fail(failed) : Effect.succeed(answer)))),
+      )
+    })
+  }
+}
+
+const nameOf = (request: Request, understood: Understood | undefined): Call => ({
+  to: "kubernetes",
+  what:
+    understood === undefined
+      ? `${request.method} ${request.path}`
+      : `${understood.verb} ${understood.ref.kind} ${understood.ref.kind === "Event" ? "" : understood.ref.name}${understood.subresource === undefined ? "" : `/${understood.subresource}`} ${understood.verb === "apply" ? understood.manager.replace(/^.*\//, "as ") : ""}`.trim(),
+  write: request.method !== "GET",
+})
