@@ -1,6 +1,7 @@
 /** What runs the operator in a cluster: namespace, account, rights, workload and the Service of its metrics. */
 import { ApiObject, type ApiObjectProps, type Chart } from "cdk8s"
 import type { Vocabulary } from "#src/vocabulary.ts"
+import { admissionPolicy } from "./admission-policy.ts"
 import { type PolicyRule, rights } from "./rbac.ts"
 
 /** Adds the operator's objects to a chart, in the order in which they must be applied. */
@@ -33,6 +34,7 @@ export const addOperator = (chart: Chart, vocabulary: Vocabulary, version: strin
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
     subjects: [subject],
   })
+  for (const manifest of admissionPolicy(vocabulary, labels)) add(manifest.kind, manifest)
   if (own.length > 0) {
     add("role", {
       apiVersion: "rbac.authorization.k8s.io/v1",

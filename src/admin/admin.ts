@@ -91,11 +91,13 @@ export class AdminWriter extends Context.Service<
      * hundred at once failed 34 times and took 4 s each. 404 counts as done. `services` are those it was latest for,
      * undefined when not known.
      */
-    readonly forget: (
+    readonly forget: <E>(
       key: Key,
       server: AdminServer,
       id: string,
       services: ReadonlyArray<string> | undefined,
-    ) => Effect.Effect<{ readonly _tag: "Parked" } | { readonly _tag: "Forgotten" }, Unavailable | Rejected>
+      /** Asked when the turn has come, right before the call: false withholds it. */
+      stillWanted: Effect.Effect<boolean, E>,
+    ) => Effect.Effect<{ readonly _tag: "Parked" | "Withheld" | "Forgotten" }, Unavailable | Rejected | E>
   }
 >()("service-operator/admin/AdminWriter") {}

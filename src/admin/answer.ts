@@ -36,7 +36,7 @@ export const excerpt = (text: string): string => {
   const lines = text.slice(0, 4_000).split(/[\r\n]/)
   const first = (lines.find((line) => line.trim() !== "") ?? "")
     .replace(/\p{Cc}/gu, " ")
-    .replace(/\/\/[^/\s@]*@/g, "//")
+    .replace(/\/\/[^/\s]*@/g, "//")
     .trim()
   const letters = Array.from(first)
   return letters.length <= longest ? first : `${letters.slice(0, longest - 1).join("")}…`
@@ -52,17 +52,21 @@ export const refusal = (call: string, answer: Answer): Unavailable | Rejected =>
   const message = body?.message ?? answer.text
   const code = body?.restate_code ?? /^\[([A-Z]+\d{4})\]/.exec(message)?.[1] ?? ""
   const detail = `${call} answered ${answer.status}${said(answer, message)}`
-  return isTerminal(answer.status, code)
+  return isTerminal(answer.status, code, body !== undefined)
     ? new Rejected({ server: "admin", status: answer.status, code, detail })
     : new Unavailable({ server: "admin", status: answer.status, detail })
 }
 
-/** Code first, then status. */
-const isTerminal = (status: number, code: string): boolean => {
+/** Code first, then status. `own`: the body is an error of the admin API's own shape. */
+const isTerminal = (status: number, code: string, own: boolean): boolean => {
   if (terminal.has(code)) return true
   if (transient.has(code)) return false
-  return status >= 400 && status < 500 && !transientStatuses.has(status)
+  if (status < 400 || status >= 500 || transientStatuses.has(status)) return false
+  // Its own errors are JSON with a message, or text for a request it could not read. The rest is some proxy's opinion.
+  return own || unreadable.has(status)
 }
+
+const unreadable: ReadonlySet<number> = new Set([400, 409, 415, 422])
 
 const said = (answer: Answer, message: string): string => {
   if (answer.status >= 300 && answer.status < 400) {

@@ -7,7 +7,7 @@ import { Unavailable } from "../errors.ts"
 import type { Answer } from "./answer.ts"
 
 /** Bytes. 1,000 services are 0.5 MB; what is larger is not an admin API, and a gigabyte must not end the process. */
-export const largestAnswer = 16 * 1024 * 1024
+export const largestAnswer = 8 * 1024 * 1024
 
 /** Milliseconds after which an unused connection is closed: more than a poll's 10 s, less than a dead peer may go unnoticed. */
 const idleFor = 15_000
@@ -71,6 +71,7 @@ export const makeExchange = (environment: NodeJS.ProcessEnv): Effect.Effect<Exch
         return send.pipe(
           Effect.retry({ while: (error) => error._tag === "Stale", times: 8 }),
           Effect.catchTag("Stale", () => Effect.fail(failed(request, "connection reset (ECONNRESET)"))),
+          Effect.map((answer) => ({ ...answer, text: withoutSecrets(answer.text, url) })),
         )
       },
   )
@@ -119,6 +120,22 @@ const receive = (
   sent.on("close", () => {
     if (!begun) resume(Effect.fail(failed(request, "the connection was closed without an answer")))
   })
+}
+
+/** An answer may echo the header that our credentials stand in, and what is wrong with an answer is quoted in conditions, events and logs. */
+const withoutSecrets = (text: string, { username, password }: URL): string => {
+  if (username === "" && password === "") return text
+  const [user = "", pass = ""] = [username, password].map(decoded)
+  const secrets = [Buffer.from(`${user}:${pass}`).toString("base64"), pass, password]
+  return secrets.filter((secret) => secret !== "").reduce((clean, secret) => clean.replaceAll(secret, "***"), text)
+}
+
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 const headers = (request: Request): http.OutgoingHttpHeaders => ({

@@ -2,7 +2,7 @@
 import { Effect, Exit, Fiber, FiberSet, type Scope } from "effect"
 import type { AdminServer } from "../engine/action.ts"
 import { type Key, Wake } from "../engine/wake.ts"
-import { type Rejected, Unavailable } from "../errors.ts"
+import { Unavailable } from "../errors.ts"
 import { type Flight, Lane } from "./lane.ts"
 import { endpointKey } from "./routing.ts"
 
@@ -37,12 +37,12 @@ export type Passage<A> = { readonly _tag: "Parked" } | { readonly _tag: "Through
 
 export interface Lanes {
   /** Runs the registration if it is the key's turn. One that takes over 30 s is given up: `Unavailable`. */
-  readonly through: <A>(
+  readonly through: <A, E>(
     key: Key,
     server: AdminServer,
     endpoint: string,
-    registration: Effect.Effect<A, Unavailable | Rejected>,
-  ) => Effect.Effect<Passage<A>, Unavailable | Rejected>
+    registration: Effect.Effect<A, E>,
+  ) => Effect.Effect<Passage<A>, Unavailable | E>
   /** A pass of this key is over: a turn it did not use goes to the next key. */
   readonly settled: (key: Key) => Effect.Effect<void>
   /** Whether the key waits for its turn or has it. */
@@ -116,7 +116,7 @@ export const makeLanes = (now: () => number): Effect.Effect<Lanes, never, Wake |
     }
 
     return {
-      through: <A>(key: Key, server: AdminServer, address: string, registration: Effect.Effect<A, Unavailable | Rejected>) =>
+      through: <A, E>(key: Key, server: AdminServer, address: string, registration: Effect.Effect<A, E>) =>
         Effect.suspend(() => {
           const lanes = of(server)
           const endpoint = endpointKey(address)
@@ -149,7 +149,7 @@ export const makeLanes = (now: () => number): Effect.Effect<Lanes, never, Wake |
               )
               return { flight, timer }
             }).pipe(Effect.tap(() => advance(lanes, speed))),
-            (place): Effect.Effect<Passage<A>, Unavailable | Rejected> =>
+            (place): Effect.Effect<Passage<A>, Unavailable | E> =>
               place === undefined ? Effect.succeed({ _tag: "Parked" }) : Effect.map(bounded, (value) => ({ _tag: "Through", value })),
             (place, exit) => {
               if (place === undefined) return Effect.void

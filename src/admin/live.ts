@@ -124,11 +124,22 @@ const makeWriter = (looks: Looks, metricsPrefix: string): Effect.Effect<AdminWri
           .map((service) => ({ service, deploymentId: holders.get(service) ?? "" }))
       }),
 
-      forget: (key, server, id, services) =>
-        lanes.through(key, server, id, heard(looks, server, key, remove(server, id, services))).pipe(
-          Effect.map((passage) => (passage._tag === "Parked" ? passage : { _tag: "Forgotten" as const })),
-          Effect.ensuring(gauges),
-        ),
+      forget: (key, server, id, services, stillWanted) =>
+        lanes
+          .through(
+            key,
+            server,
+            id,
+            Effect.flatMap(stillWanted, (wanted) =>
+              wanted
+                ? Effect.as(heard(looks, server, key, remove(server, id, services)), "Forgotten" as const)
+                : Effect.succeed("Withheld" as const),
+            ),
+          )
+          .pipe(
+            Effect.map((passage) => ({ _tag: passage._tag === "Parked" ? passage._tag : passage.value })),
+            Effect.ensuring(gauges),
+          ),
     }
   })
 

@@ -16,6 +16,7 @@ interface ServerLooks {
   readonly server: AdminServer
   readonly routing: Question<Routing>
   readonly usage: Question<Usage>
+  usedAt: number
   /** Our own writes that an answer asked before they settled may not show. */
   patches: ReadonlyArray<{ readonly at: number; readonly patch: Patch }>
 }
@@ -53,17 +54,31 @@ export const makeLooks: Effect.Effect<Looks, never, Wake | AdminCalls | Scope.Sc
     return []
   }
 
+  /** An address that nobody names any more takes its last answers, which may be megabytes, with it. */
+  let swept = 0
+  const sweep = (now: number) => {
+    if (now - swept < keptFor / 10) return
+    swept = now
+    for (const [base, { routing, usage, usedAt }] of servers) if (now - usedAt > keptFor && routing.idle && usage.idle) servers.delete(base)
+  }
+
   /**
    * The state of a server as one address with one set of credentials: two objects may name the same server with
    * different ones, and neither may ask with the other's.
    */
   const at = (server: AdminServer): ServerLooks => {
+    const now = clock.currentTimeMillisUnsafe()
+    sweep(now)
     const known = servers.get(server.base)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      known.usedAt = now
+      return known
+    }
     const shared = { wake: (key: Key) => wake(key, "world"), clock, run }
     const looks: ServerLooks = {
       server,
       patches: [],
+      usedAt: now,
       routing: new Question<Routing>({
         ...shared,
         ask: Effect.suspend(() => askRouting(calls, looks.server)),
@@ -133,6 +148,9 @@ export const makeLooks: Effect.Effect<Looks, never, Wake | AdminCalls | Scope.Sc
     },
   }
 })
+
+/** Milliseconds. Longer than the time between two resyncs, so that only what has really gone is forgotten. */
+const keptFor = 600_000
 
 /** Milliseconds. No question is in flight longer: three attempts of two calls of 10 s each. */
 const forgottenAfter = 61_000

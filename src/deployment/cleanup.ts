@@ -174,7 +174,9 @@ const lifecycle = (mode: Mode, deployment: ServiceDeployment, { version, usage, 
 
 /** Milliseconds. The field is an int64: what no date can hold, or is no number at all, counts as ten years or as the default. */
 const drainDelay = ({ spec }: ServiceDeployment): number => {
-  const seconds = Number(spec.restate.drainDelaySeconds ?? 300)
+  // Beyond 2^53 it is not even a number here, but raw JSON.
+  const given: unknown = spec.restate.drainDelaySeconds ?? 300
+  const seconds = Number(given)
   return Number.isNaN(seconds) ? 300_000 : Math.min(Math.max(0, seconds), 315_360_000) * 1000
 }
 

@@ -1,7 +1,7 @@
 /** Runs a plan: the only place that writes to either server. A failed action ends its step; the report says what happened. */
 import { Effect } from "effect"
 import { AdminWriter } from "../admin/admin.ts"
-import type { WriteError } from "../errors.ts"
+import type { ReadError, WriteError } from "../errors.ts"
 import { KubernetesReader, KubernetesWriter, type Objects } from "../kubernetes/kubernetes.ts"
 import { isOwnedBy, type KubernetesObject } from "../resources/meta.ts"
 import { type Action, isDestructive } from "./action.ts"
@@ -23,7 +23,7 @@ export const act = Effect.fnUntraced(function* (subject: Subject, steps: Readonl
   const outcomes: Array<Outcome> = []
   const failures: Array<Failure> = []
   // Asked once a plan, and only by plans that destroy.
-  const unchanged = yield* Effect.cached(isUnchanged(subject))
+  const unchanged = yield* Effect.cached(isUnchanged(yield* KubernetesReader, subject))
   for (const step of steps) {
     const failure = yield* runStep(subject, step, unchanged, outcomes)
     if (failure === undefined) continue
@@ -36,7 +36,7 @@ export const act = Effect.fnUntraced(function* (subject: Subject, steps: Readonl
 const runStep = Effect.fnUntraced(function* (
   subject: Subject,
   step: Step,
-  unchanged: Effect.Effect<boolean, WriteError, KubernetesReader>,
+  unchanged: Unchanged,
   outcomes: Array<Outcome>,
 ): Effect.fn.Return<Failure | undefined, never, Needs> {
   for (const action of step.actions) {
@@ -50,39 +50,48 @@ const runStep = Effect.fnUntraced(function* (
 })
 
 /** Nothing is destroyed on behalf of a spec that has changed since: the cache may lag behind a rollback to the very version that is about to go. */
-const guarded = (
-  subject: Subject,
-  action: Action,
-  unchanged: Effect.Effect<boolean, WriteError, KubernetesReader>,
-): Effect.Effect<Outcome, WriteError, Needs> =>
-  isDestructive(action)
+const guarded = (subject: Subject, action: Action, unchanged: Unchanged): Effect.Effect<Outcome, WriteError, Needs> => {
+  // Its turn may come much later than this plan: the check is made then.
+  if (action._tag === "Forget") return again(forget(subject, action, unchanged))
+  return isDestructive(action)
     ? Effect.flatMap(unchanged, (same) => (same ? run(subject, action) : Effect.succeed<Outcome>({ _tag: "Withheld", action })))
     : run(subject, action)
+}
 
-const isUnchanged = ({ kind, object }: Subject) =>
-  Effect.gen(function* () {
-    const reader = yield* KubernetesReader
-    const { metadata } = object
-    const live: KubernetesObject | undefined = yield* reader.fetch(kind, metadata.namespace, metadata.name)
-    return (
+type Unchanged = Effect.Effect<boolean, ReadError>
+
+const forget = Effect.fnUntraced(function* (
+  { key }: Subject,
+  action: Extract<Action, { readonly _tag: "Forget" }>,
+  unchanged: Unchanged,
+): Effect.fn.Return<Outcome, WriteError, Needs> {
+  const admin = yield* AdminWriter
+  const { _tag } = yield* admin.forget(key, action.server, action.deploymentId, action.services, unchanged)
+  return { _tag: _tag === "Forgotten" ? "Done" : _tag, action }
+})
+
+const isUnchanged = (reader: KubernetesReader["Service"], { kind, object: { metadata } }: Subject): Unchanged =>
+  Effect.map(
+    reader.fetch(kind, metadata.namespace, metadata.name),
+    (live: KubernetesObject | undefined) =>
       live !== undefined &&
       live.metadata.uid === metadata.uid &&
       live.metadata.generation === metadata.generation &&
-      live.metadata.deletionTimestamp === metadata.deletionTimestamp
-    )
-  })
+      live.metadata.deletionTimestamp === metadata.deletionTimestamp,
+  )
 
-const run = (subject: Subject, action: Action): Effect.Effect<Outcome, WriteError, Needs> =>
+const run = (subject: Subject, action: Exclude<Action, { readonly _tag: "Forget" }>): Effect.Effect<Outcome, WriteError, Needs> =>
   // A registration waits in its lane, not here.
-  action._tag === "Register"
-    ? register(subject, action)
-    : Effect.retry(write(subject, action), { schedule: quickTries, while: ({ _tag }) => _tag === "Unavailable" })
+  action._tag === "Register" ? register(subject, action) : again(write(action))
 
-type Simple = Exclude<Action, { readonly _tag: "Register" }>
+/** Three quick tries of a server that does not answer. */
+const again = <A, R>(effect: Effect.Effect<A, WriteError, R>): Effect.Effect<A, WriteError, R> =>
+  Effect.retry(effect, { schedule: quickTries, while: ({ _tag }) => _tag === "Unavailable" })
 
-const write = Effect.fnUntraced(function* ({ key }: Subject, action: Simple): Effect.fn.Return<Outcome, WriteError, Needs> {
+type Simple = Exclude<Action, { readonly _tag: "Register" | "Forget" }>
+
+const write = Effect.fnUntraced(function* (action: Simple): Effect.fn.Return<Outcome, WriteError, Needs> {
   const kubernetes = yield* KubernetesWriter
-  const admin = yield* AdminWriter
   switch (action._tag) {
     case "Create": {
       const { _tag, object } = yield* kubernetes.create(action.object)
@@ -121,10 +130,6 @@ const write = Effect.fnUntraced(function* ({ key }: Subject, action: Simple): Ef
     case "Delete":
       yield* kubernetes.remove(action.ref, action.uid)
       return { _tag: "Done", action }
-    case "Forget": {
-      const { _tag } = yield* admin.forget(key, action.server, action.deploymentId, action.services)
-      return { _tag: _tag === "Parked" ? "Parked" : "Done", action }
-    }
   }
 })
 

@@ -244,9 +244,9 @@ describe("routing", () => {
         services: [name],
       })
 
-      yield* writer.forget("key", server, id, [name])
+      yield* writer.forget("key", server, id, [name], Effect.succeed(true))
       // Gone already is as good.
-      yield* writer.forget("key", server, id, [name])
+      yield* writer.forget("key", server, id, [name], Effect.succeed(true))
       assert.isFalse((yield* usage).has(id))
       const after = yield* reader.routing(server)
       assert.isFalse(after._tag === "Seen" && after.value.deployments.has(id))

@@ -91,7 +91,7 @@ describe("an answer that cannot be used is a failure with a short text", () => {
         more()
       })
       const error = yield* servicesFailure(server)
-      assert.match(error.detail, /larger than 16 MiB/)
+      assert.match(error.detail, /larger than 8 MiB/)
       assert.isBelow(written, 64)
     }),
   )
@@ -197,6 +197,17 @@ describe("a refusal of a write is final or not by code, then by status", () => {
     assert.strictEqual(refusal("POST /deployments", { status: 500, text, location: undefined })._tag, "Unavailable")
   })
 
+  it("a page of some proxy is no refusal of the server's", () => {
+    const page = { text: "default backend - 404", location: undefined }
+    for (const status of [404, 405, 410]) assert.strictEqual(refusal("POST /deployments", { status, ...page })._tag, "Unavailable")
+    const own = { status: 404, text: `{"message":"no such thing","restate_code":null}`, location: undefined }
+    assert.strictEqual(refusal("POST /deployments", own)._tag, "Rejected")
+  })
+
+  it("a password with an @ goes whole", () => {
+    assert.strictEqual(excerpt("cannot reach http://user:p@ss@host:9080/"), "cannot reach http://host:9080/")
+  })
+
   it("texts lose credentials and control characters", () => {
     assert.strictEqual(
       excerpt("\u001b[31mcannot reach http://user:secret@greeter:9080/\u0000\r\nsecond"),
@@ -236,6 +247,17 @@ describe("requests", () => {
       const error = yield* servicesFailure({ ...server, base: `http://user:secret@127.0.0.1:${port}` })
       assert.strictEqual(seen[0]?.headers.authorization, `Basic ${Buffer.from("user:secret").toString("base64")}`)
       assert.strictEqual(error.detail, "GET /services answered 401: who are you")
+    }),
+  )
+
+  live(
+    "an answer that echoes our credentials is cleaned before anybody can quote it",
+    Effect.gen(function* () {
+      const basic = Buffer.from("user:s3 cret").toString("base64")
+      const { server, port } = yield* fakeServer(always(500, JSON.stringify({ message: `denied: Basic ${basic} (s3 cret, s3%20cret)` })))
+      const error = yield* servicesFailure({ ...server, base: `http://user:s3%20cret@127.0.0.1:${port}` })
+      assert.include(error.detail, "denied: Basic ***")
+      for (const secret of [basic, "s3 cret", "s3%20cret"]) assert.notInclude(error.detail, secret)
     }),
   )
 

@@ -178,14 +178,14 @@ describe("touched", () => {
   law("a deregistration touches what it was latest for, or everything", (world) =>
     Effect.gen(function* () {
       const writer = yield* AdminWriter
-      const one = yield* Effect.forkChild(writer.forget("key", main, "v1", ["A"]))
+      const one = yield* Effect.forkChild(writer.forget("key", main, "v1", ["A"], Effect.succeed(true)))
       yield* settle
       assert.deepStrictEqual([yield* touched(["A"]), yield* touched(["B"])], [Infinity, 0])
       yield* world.answer("forget v1", undefined)
       yield* Fiber.join(one)
       assert.deepStrictEqual([yield* touched(["A"]), yield* touched(["B"])], [1_000_100, 0])
       yield* TestClock.adjust(1_000)
-      const two = yield* Effect.forkChild(Effect.flip(writer.forget("key", main, "v1", undefined)))
+      const two = yield* Effect.forkChild(Effect.flip(writer.forget("key", main, "v1", undefined, Effect.succeed(true))))
       yield* settle
       assert.strictEqual(yield* touched(["B"]), Infinity)
       yield* world.refuse("forget v1")
@@ -201,7 +201,7 @@ describe("deregistration", () => {
       serve(world, { A: "v1", B: "v2" }, { v1: ["A"], v2: ["B"] })
       yield* look()
       world.automatic.set("forget v1", () => Effect.void)
-      yield* (yield* AdminWriter).forget("key", main, "v1", ["A"])
+      yield* (yield* AdminWriter).forget("key", main, "v1", ["A"], Effect.succeed(true))
       assert.deepStrictEqual(yield* routing, [{ B: "v2" }, ["v2"]])
     }),
   )

@@ -43,11 +43,15 @@ const run = (steps: ReadonlyArray<Step>, world: World) =>
       register: () => unused,
       settled: () => Effect.void,
       confirm: () => unused,
-      forget: () => {
+      forget: (_key, _server, _id, _services, stillWanted) => {
         const answer = world.forget ?? "Forgotten"
-        return answer === "fails"
-          ? Effect.andThen(note(forget), Effect.fail(new Unavailable({ server: "admin", status: 500, detail: "no" })))
-          : Effect.as(note(forget), { _tag: answer })
+        return Effect.flatMap(stillWanted, (wanted): Effect.Effect<{ readonly _tag: "Forgotten" | "Parked" | "Withheld" }, Unavailable> => {
+          if (!wanted) return Effect.succeed({ _tag: "Withheld" as const })
+          const called = note(forget)
+          return answer === "fails"
+            ? Effect.andThen(called, Effect.fail(new Unavailable({ server: "admin", status: 500, detail: "no" })))
+            : Effect.as(called, { _tag: answer })
+        })
       },
     })
     const reader = { get: () => unused, list: () => unused, fetch: () => Effect.succeed("live" in world ? world.live : object) }
