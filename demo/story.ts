@@ -70,10 +70,13 @@ const drain = async (user: User, narrator: Narrator, slow: string): Promise<void
   })
   narrator.fact("version 1 keeps its pod and its registration; kubectl shows why:")
   narrator.shows(message)
-  // Look all the time: not for a moment may the version go before its work.
-  while ((await user.work()).some(({ id, pinned }) => id === old?.deploymentId && pinned > 0)) {
+  // Look all the time: not for a moment may the version go before its work. Afterwards it stays for its drain delay.
+  for (let running = true; running;) {
     const now = await user.version("greeter:v1")
-    promise(now?.replicas === 1, "version 1 was scaled down while an invocation was running on it")
+    const held = (await user.work()).find(({ id }) => id === old?.deploymentId)
+    promise(held !== undefined, "version 1 was deregistered while an invocation was running on it")
+    running = (held?.pinned ?? 0) > 0
+    promise(!running || now?.replicas === 1, "version 1 was scaled down while an invocation was running on it")
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
   const answer = await user.result(slow)

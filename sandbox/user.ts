@@ -198,7 +198,9 @@ export class User {
 
   async #text(path: string, input: unknown): Promise<string> {
     const post = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(input) }
-    const response = await fetch(`${this.#sandbox.ingressUrl}/${path}`, input === undefined ? {} : post)
+    // An invocation that was lost never answers.
+    const signal = AbortSignal.timeout(90_000)
+    const response = await fetch(`${this.#sandbox.ingressUrl}/${path}`, { ...(input === undefined ? {} : post), signal })
     const text = await response.text()
     if (!response.ok) throw new Error(`the ingress answered ${path} with ${response.status}: ${text}`)
     return text

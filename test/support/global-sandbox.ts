@@ -15,7 +15,7 @@ declare module "vitest" {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const sandbox = await startSandbox({ node: "none", server: false })
+  const sandbox = await startSandbox({ node: "none", server: false, progress: (line) => console.error(line) })
   project.provide("kubeconfig", sandbox.kubeconfig)
   project.provide("kubernetesBinaries", sandbox.binaries ?? "")
   return () => sandbox.stop()
