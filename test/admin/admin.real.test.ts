@@ -45,13 +45,13 @@ const unique = (): string => `Service${(names += 1)}`
 const register = Effect.fnUntraced(function* (address: string, more: Partial<Registration> = {}) {
   const writer = yield* AdminWriter
   const answer = yield* writer.register("test", { server, endpoint: address, useHttp11: undefined, force: false, ...more })
-  yield* writer.settled("test")
   if (answer._tag === "Parked") return yield* Effect.die(new Error("parked"))
   return answer
 })
 
+/** As a pass does it: the routing is confirmed before the pass is over. */
 const confirm = (id: string, address: string, name: string) =>
-  Effect.flatMap(AdminWriter, (writer) => writer.confirm("key", server, id, address, [name]))
+  Effect.flatMap(AdminWriter, (writer) => Effect.ensuring(writer.confirm("test", server, id, address, [name]), writer.settled("test")))
 const usage = Effect.flatMap(AdminCalls, (calls) => calls.usage(server))
 
 const send = (service: string, handler: string, query = "") =>
