@@ -17,6 +17,7 @@ import * as Crds from "./runtime/crds.ts"
 import * as Events from "./runtime/events.ts"
 import { WorkQueue } from "./runtime/queue.ts"
 import { Readiness } from "./runtime/readiness.ts"
+import { tidy } from "./runtime/tidy.ts"
 import * as Settings from "./settings.ts"
 import * as Http from "./telemetry/http.ts"
 import * as Logs from "./telemetry/logs.ts"
@@ -40,7 +41,7 @@ const operator = (settings: Settings.Settings) => {
     Admin.layer({ environment: process.env, metricsPrefix: vocabulary.metrics.prefix }),
   ).pipe(Layer.provideMerge(Layer.mergeAll(Kubernetes.layer({ vocabulary, kinds }), WorkQueue.layer())))
 
-  return Effect.raceFirst(run(controllers), Crds.report(crds, access(vocabulary), pod(settings))).pipe(
+  return Effect.raceAllFirst([run(controllers), Crds.report(crds, access(vocabulary), pod(settings)), tidy]).pipe(
     // HTTP is first up and last down: probes are answered before anything is waited for.
     Effect.provide(world.pipe(Layer.provideMerge(Http.layer(settings.httpAddress)), Layer.provideMerge(observed))),
     Effect.catchTags({ Misconfigured: refused, Forbidden: refused, Rejected: refused }),
