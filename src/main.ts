@@ -17,7 +17,7 @@ import * as Crds from "./runtime/crds.ts"
 import * as Events from "./runtime/events.ts"
 import { WorkQueue } from "./runtime/queue.ts"
 import { Readiness } from "./runtime/readiness.ts"
-import { tidy } from "./runtime/tidy.ts"
+import { tidy } from "./telemetry/memory.ts"
 import * as Settings from "./settings.ts"
 import * as Http from "./telemetry/http.ts"
 import * as Logs from "./telemetry/logs.ts"
@@ -28,7 +28,7 @@ const operator = (settings: Settings.Settings) => {
   const vocabulary = vocabularies[settings.edition]
   const addresses = { clusterDns: settings.clusterDns, clusterService: vocabulary.service }
   const controllers = [controller(deploymentController({ vocabulary, addresses }), "deployment", vocabulary)]
-  const kinds = [...new Set(controllers.flatMap(kindsOf))].filter((kind) => kind !== "Event")
+  const kinds = [...new Set(controllers.flatMap(kindsOf))].filter((kind) => kind !== "Event" && kind !== "Pod")
   const crds = kinds.filter((kind) => kind in vocabulary.resources)
 
   const observed = Layer.mergeAll(

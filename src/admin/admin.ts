@@ -22,6 +22,8 @@ export interface DeploymentUsage {
   readonly unpinned: number
   /** Number of services whose latest deployment this is. */
   readonly latestFor: number
+  /** Id of one of the pinned invocations. */
+  readonly example?: string | undefined
 }
 
 /** Deployment id → usage. An id that is missing is unknown to that server. */

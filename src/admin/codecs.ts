@@ -38,6 +38,7 @@ export const UsageAnswer = Schema.Struct({
       pinned: Schema.Finite,
       unpinned: Schema.Finite,
       latest_for: Schema.Finite,
+      example: Schema.optional(Schema.NullOr(Schema.String)),
     }),
   ),
 })

@@ -15,14 +15,15 @@ import type { UsageAnswer } from "./codecs.ts"
  */
 export const usageStatement = `
 WITH r AS (SELECT id, last_attempt_deployment_id AS deployment_id FROM sys_invocation_state WHERE in_flight),
-     u AS (SELECT COALESCE(i.pinned_deployment_id, r.deployment_id) AS held, s.deployment_id AS latest
+     u AS (SELECT COALESCE(i.pinned_deployment_id, r.deployment_id) AS held, s.deployment_id AS latest, i.id
            FROM sys_invocation_status i
            LEFT JOIN r ON r.id = i.id
            LEFT JOIN sys_service s ON s.name = i.target_service_name
            WHERE i.status <> 'completed'),
-     c AS (SELECT COALESCE(held, latest) AS deployment_id, COUNT(held) AS pinned, COUNT(*) - COUNT(held) AS unpinned FROM u GROUP BY 1),
+     c AS (SELECT COALESCE(held, latest) AS deployment_id, COUNT(held) AS pinned, COUNT(*) - COUNT(held) AS unpinned,
+                  MIN(CASE WHEN held IS NOT NULL THEN id END) AS example FROM u GROUP BY 1),
      l AS (SELECT deployment_id, COUNT(*) AS n FROM sys_service GROUP BY deployment_id)
-SELECT d.id, d.endpoint, COALESCE(c.pinned, 0) AS pinned, COALESCE(c.unpinned, 0) AS unpinned, COALESCE(l.n, 0) AS latest_for
+SELECT d.id, d.endpoint, COALESCE(c.pinned, 0) AS pinned, COALESCE(c.unpinned, 0) AS unpinned, COALESCE(l.n, 0) AS latest_for, c.example
 FROM sys_deployment d LEFT JOIN c ON c.deployment_id = d.id LEFT JOIN l ON l.deployment_id = d.id`
 
 /** Rows as usage: negative counts are 0, duplicate ids merge by the larger number. */
@@ -35,6 +36,7 @@ export const toUsage = (answer: Schema.Schema.Type<typeof UsageAnswer>): Usage =
       pinned: Math.max(0, row.pinned, before?.pinned ?? 0),
       unpinned: Math.max(0, row.unpinned, before?.unpinned ?? 0),
       latestFor: Math.max(0, row.latest_for, before?.latestFor ?? 0),
+      example: row.example ?? before?.example,
     })
   }
   return usage

@@ -13,17 +13,24 @@ import type { Action, AdminServer } from "../engine/action.ts"
 import type { Interest, Need, Step } from "../engine/plan.ts"
 import { freshness, usagePoll } from "../engine/policies.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
-import { replicaSetRef, stamp, unstamp } from "./replica-set.ts"
+import { autoscale, isAutoscaled, stopAutoscaling } from "./autoscaling.ts"
+import { replicaSetRef, stamp, unstamp, wantedReplicas } from "./replica-set.ts"
 import { type DeploymentSettings, type Look, lookSince, type Snapshot, unasked } from "./snapshot.ts"
-import type { Draining, Missing, Verdict } from "./verdict.ts"
+import type { Missing, Older, Verdict } from "./verdict.ts"
 import { idOn, isRiddle, type Version } from "./version.ts"
 
-/** `rollout` keeps finished versions up to the history limit; `deletion` keeps none, and counts work that is not pinned yet. */
-export type Mode = "rollout" | "deletion"
+/**
+ * `rollout` keeps finished versions up to the history limit; `deletion` keeps none, and counts work that is not pinned
+ * yet; `force` waits for nobody, and still asks first, to say what is left behind.
+ */
+export type Mode = "rollout" | "deletion" | "force"
 
 export interface Cleanup {
   readonly steps: ReadonlyArray<Step>
-  readonly draining: ReadonlyArray<Draining>
+  /** Versions that stay for now. */
+  readonly older: ReadonlyArray<Older>
+  /** Versions with work that go. */
+  readonly forced: ReadonlyArray<Older>
   readonly interests: ReadonlyArray<Interest>
   /** Versions about which nothing could be decided for want of a fresh answer. */
   readonly needs: ReadonlyArray<Need>
@@ -43,76 +50,153 @@ export const cleanup = (
   owned: ReadonlySet<string>,
   settings: DeploymentSettings,
 ): Cleanup => {
+  let room = mode === "rollout" ? (snapshot.deployment.spec.revisionHistoryLimit ?? 10) : 0
+  const fates = versions.map((version) => {
+    const fate = fateOf({ mode, snapshot, version, owned, settings, keep: room > 0 })
+    if (fate.older?.state === "Kept") room -= 1
+    return fate
+  })
+  const watched = fates.flatMap(({ watch }) => watch ?? [])
+  return {
+    steps: fates.flatMap(({ steps = [] }) => steps.filter(({ actions }) => actions.length > 0)),
+    older: fates.flatMap(({ older }) => older ?? []),
+    forced: fates.flatMap(({ forced }) => forced ?? []),
+    interests: [...Map.groupBy(watched, ({ server }) => server.key).values()].flatMap(interestOf),
+    needs: fates.flatMap(({ need }) => need ?? []),
+    missing: fates.find(({ missing }) => missing !== undefined)?.missing,
+    warnings: fates.flatMap(({ warning }) => warning ?? []),
+  }
+}
+
+const interestOf = (watched: ReadonlyArray<NonNullable<Fate["watch"]>>): ReadonlyArray<Interest> =>
+  watched.slice(0, 1).map(({ server }) => ({ server, look: "usage", ids: watched.flatMap(({ id }) => id ?? []) }))
+
+/** All that one version's fate rests on. */
+interface Case {
+  readonly mode: Mode
+  readonly snapshot: Snapshot
+  readonly version: Version
+  readonly owned: ReadonlySet<string>
+  readonly settings: DeploymentSettings
+  /** Whether the history has room for it. */
+  readonly keep: boolean
+}
+
+interface Fate {
+  readonly steps?: ReadonlyArray<Step>
+  /** Absent when it goes in this pass. */
+  readonly older?: Older
+  readonly forced?: Older
+  readonly watch?: { readonly server: AdminServer; readonly id: string | undefined }
+  readonly need?: Need
+  readonly missing?: Missing
+  readonly warning?: Verdict["warnings"][number]
+}
+
+const fateOf = (of: Case): Fate => {
+  const { keep, mode, owned, snapshot, version } = of
   const { deployment, now } = snapshot
-  const limit = mode === "deletion" ? 0 : (deployment.spec.revisionHistoryLimit ?? 10)
-  const steps: Array<Step> = []
-  const draining: Array<Draining> = []
-  const needs: Array<Need> = []
-  const watched = new Map<AdminServer, Array<string>>()
-  const warnings: Array<Verdict["warnings"][number]> = []
-  let missing: Missing | undefined
-  let kept = 0
-  for (const version of versions) {
-    if (kept < limit && rests(version, now)) {
-      kept++
-      continue
+  const autoscaler = snapshot.autoscalers.get(version.name)
+  if (keep && rests(version, now)) {
+    const steps = [{ why: `rests ${version.name}`, actions: stopAutoscaling(autoscaler), onFailure: "next" } as const]
+    return { older: { ...unknown(version), state: "Kept" }, steps }
+  }
+  const older = unknown(version)
+  const { server } = version
+  if (server === undefined)
+    return {
+      older,
+      missing: { because: `${version.name} is registered with a server that its annotation does not name rightly`, rejected: false },
     }
-    const { server } = version
-    if (server === undefined) {
-      missing ??= { because: `${version.name} is registered with a server that its annotation does not name rightly`, rejected: false }
-      continue
-    }
-    const look = usageOf(snapshot, server)
-    if (look._tag === "Stale") {
-      needs.push(needUsage(snapshot, server, now))
-      continue
-    }
-    if (look._tag === "Unknown") {
-      missing ??= look
-      watch(watched, server, version.id)
-      continue
-    }
-    if (isRiddle(version, deployment.metadata.namespace ?? "", look.value)) {
-      missing ??= {
+  const look = usageOf(snapshot, server)
+  if (look._tag === "Stale") return { older, need: needUsage(snapshot, server, now) }
+  if (look._tag === "Unknown") return { older, missing: look, watch: { server, id: version.id } }
+  const { namespace = "" } = deployment.metadata
+  if (isRiddle(version, namespace, look.value))
+    return {
+      older,
+      missing: {
         because: `${version.name} records ${version.id ?? ""}, which ${server.key} knows under another address; it is not removed`,
         rejected: false,
-      }
-      continue
+      },
     }
-    const view = { version, usage: look.value, id: idOn(version, deployment.metadata.namespace ?? "", look.value) }
-    if (mode === "rollout" && forgotAll(look.value, view.id, owned)) {
-      warnings.push({
+  const view = { version, usage: look.value, id: idOn(version, namespace, look.value) }
+  if (mode === "rollout" && forgotAll(look.value, view.id, owned))
+    return {
+      older,
+      warning: {
         reason: "ServerForgotVersions",
         note: `${server.key} knows none of this object's versions: it was wiped, or the address leads elsewhere. Nothing is removed until it knows one again.`,
-      })
-      continue
+      },
     }
-    const life = lifecycle(mode, deployment, view, now)
-    if (life._tag === "Gone") {
-      const keep = kept < limit
-      if (keep) kept++
-      const actions = keep ? rest(deployment, version, now, settings) : bury(deployment, view, server, snapshot)
-      if (actions.length === 0) continue
-      const since = provenSince(snapshot, server, version)
-      if (look.askedAt < since) {
-        needs.push(needUsage(snapshot, server, since))
-        continue
-      }
-      steps.push({ why: `${life.why} ${version.name}`, actions, onFailure: "next" })
-      continue
-    }
-    draining.push(life.draining)
-    if (life.draining.removeAt === undefined) watch(watched, server, view.id)
-    const actions =
-      life.draining.removeAt === undefined
-        ? unstamp(deployment, version.replicaSet, settings.vocabulary)
-        : life.stamp
-          ? [stamp(deployment, version.name, life.draining.removeAt, settings.vocabulary)]
-          : []
-    if (actions.length > 0) steps.push({ why: `${life.stamp ? "drained" : "in use"} ${version.name}`, actions, onFailure: "next" })
+  const life = lifecycle(mode, deployment, view, now)
+  return life._tag === "Gone" ? goes(of, view, server, look.askedAt, life.why) : stays(of, life, server)
+}
+
+const goes = (
+  { keep, mode, settings, snapshot, version }: Case,
+  view: View,
+  server: AdminServer,
+  askedAt: number,
+  why: Extract<Life, { readonly _tag: "Gone" }>["why"],
+): Fate => {
+  const { deployment, now } = snapshot
+  const older = olderOf(view, "Kept")
+  const last = keep ? rest(deployment, version, now, settings) : bury(deployment, view, server, snapshot)
+  const actions = [...stopAutoscaling(snapshot.autoscalers.get(version.name)), ...last]
+  const since = provenSince(snapshot, server, version)
+  if (actions.length > 0 && askedAt < since) return { older: unknown(version), need: needUsage(snapshot, server, since) }
+  return {
+    steps: [{ why: `${why} ${version.name}`, actions, onFailure: "next" }],
+    ...(keep ? { older } : {}),
+    ...(mode === "force" && older.pinned + older.unpinned > 0 ? { forced: older } : {}),
   }
-  const interests = [...watched].map(([server, ids]): Interest => ({ server, look: "usage", ids }))
-  return { needs, steps, draining, interests, missing, warnings }
+}
+
+const stays = (
+  { mode, settings, snapshot, version }: Case,
+  { older, stamp: stamped }: Extract<Life, { readonly _tag: "Stays" }>,
+  server: AdminServer,
+): Fate => {
+  const { deployment } = snapshot
+  if (older.removeAt !== undefined)
+    return {
+      older,
+      steps: stamped
+        ? [
+            {
+              why: `drained ${version.name}`,
+              actions: [stamp(deployment, version.name, older.removeAt, settings.vocabulary)],
+              onFailure: "next",
+            },
+          ]
+        : [],
+    }
+  return {
+    older,
+    watch: { server, id: older.id },
+    steps: [
+      { why: `in use ${version.name}`, actions: unstamp(deployment, version.replicaSet, settings.vocabulary), onFailure: "next" },
+      ...(mode === "rollout"
+        ? [{ why: `autoscale ${version.name}`, actions: resize(snapshot, version, settings), onFailure: "next" } as const]
+        : []),
+    ],
+  }
+}
+
+/** As many pods as its load asks for; as many as the spec says once that is not wanted any more. */
+const resize = ({ autoscalers, deployment }: Snapshot, version: Version, { vocabulary }: DeploymentSettings): ReadonlyArray<Action> => {
+  if (isAutoscaled(deployment)) return [autoscale(deployment, version.name, vocabulary)]
+  const autoscaler = autoscalers.get(version.name)
+  if (autoscaler === undefined) return []
+  const replicas = wantedReplicas(deployment)
+  return [
+    ...stopAutoscaling(autoscaler),
+    // Never to zero while it has work: the person who scaled the object down meant its latest version.
+    ...(replicas > 0 && replicas !== version.replicas
+      ? [{ _tag: "Scale", ref: replicaSetRef(deployment, version.name), replicas, manager: vocabulary.managers.scaleRestore } as const]
+      : []),
+  ]
 }
 
 /** Scaled to zero in an earlier pass after it had drained, or never registered and without pods: nothing about it can change unasked. */
@@ -148,32 +232,48 @@ interface View {
   readonly id: string | undefined
 }
 
-type Life =
-  | { readonly _tag: "Gone"; readonly why: "retire" | "bury unregistered" | "bury forgotten" }
-  /** Without removeAt it has work; `stamp`: the deadline has to be written down. */
-  | { readonly _tag: "Draining"; readonly draining: Draining; readonly stamp: boolean }
+const unknown = ({ id, name }: Version): Older => ({
+  version: name,
+  state: "Unknown",
+  id,
+  pinned: 0,
+  unpinned: 0,
+  example: undefined,
+  removeAt: undefined,
+})
 
-const lifecycle = (mode: Mode, deployment: ServiceDeployment, { version, usage, id }: View, now: number): Life => {
+const nothingKnown = { pinned: 0, unpinned: 0, example: undefined }
+
+const olderOf = ({ id, usage, version }: View, state: Older["state"], removeAt?: number): Older => {
+  const { pinned, unpinned, example } = (id === undefined ? undefined : usage.get(id)) ?? nothingKnown
+  return { version: version.name, state, id, pinned, unpinned, example, removeAt }
+}
+
+type Life =
+  | { readonly _tag: "Gone"; readonly why: "retire" | "bury unregistered" | "bury forgotten" | "force" }
+  /** `stamp`: the deadline has to be written down. */
+  | { readonly _tag: "Stays"; readonly older: Older; readonly stamp: boolean }
+
+const lifecycle = (mode: Mode, deployment: ServiceDeployment, view: View, now: number): Life => {
+  const { version, usage, id } = view
   const known = id === undefined ? undefined : usage.get(id)
   // Never registered, says the server of its address: nothing can have begun there.
   if (id === undefined) return { _tag: "Gone", why: "bury unregistered" }
+  if (mode === "force") return { _tag: "Gone", why: "force" }
   // An id that is unknown all at once waits like a drained one, and must still be unknown then: one short answer is not proof.
   const { pinned, unpinned, latestFor } = known ?? { pinned: 0, unpinned: 0, latestFor: 0 }
-  const draining = { version: version.name, id, pinned, unpinned, removeAt: undefined }
   const active = pinned > 0 || (mode === "deletion" ? unpinned > 0 : latestFor > 0)
-  if (active) return { _tag: "Draining", draining, stamp: false }
+  if (active) return { _tag: "Stays", older: olderOf(view, "InUse"), stamp: false }
   const delay = drainDelay(deployment)
   if (version.removeAt === undefined) {
-    return delay === 0
-      ? { _tag: "Gone", why: "retire" }
-      : { _tag: "Draining", draining: { ...draining, removeAt: now + delay }, stamp: true }
+    return delay === 0 ? { _tag: "Gone", why: "retire" } : { _tag: "Stays", older: olderOf(view, "Draining", now + delay), stamp: true }
   }
-  if (version.removeAt > now) return { _tag: "Draining", draining: { ...draining, removeAt: version.removeAt }, stamp: false }
+  if (version.removeAt > now) return { _tag: "Stays", older: olderOf(view, "Draining", version.removeAt), stamp: false }
   return { _tag: "Gone", why: known === undefined ? "bury forgotten" : "retire" }
 }
 
 /** Milliseconds. The field is an int64: what no date can hold, or is no number at all, counts as ten years or as the default. */
-const drainDelay = ({ spec }: ServiceDeployment): number => {
+export const drainDelay = ({ spec }: ServiceDeployment): number => {
   // Beyond 2^53 it is not even a number here, but raw JSON.
   const given: unknown = spec.restate.drainDelaySeconds ?? 300
   const seconds = Number(given)
@@ -215,8 +315,3 @@ const bury = (
 /** A server that knew versions of ours yesterday and knows none today is not the server we think it is. */
 const forgotAll = (usage: Usage, id: string | undefined, owned: ReadonlySet<string>): boolean =>
   id !== undefined && !usage.has(id) && ![...owned].some((ownedId) => usage.has(ownedId))
-
-const watch = (watched: Map<AdminServer, Array<string>>, server: AdminServer, id: string | undefined): void => {
-  const key = [...watched.keys()].find((known) => known.key === server.key) ?? server
-  watched.set(key, [...(watched.get(key) ?? []), ...(id === undefined ? [] : [id])])
-}

@@ -37,6 +37,11 @@ const watches = ({ vocabulary }: DeploymentSettings): ReadonlyArray<AnyWatch> =>
       wakes: (before, after) => (same(before, after, (service) => [marks(service), service.spec]) ? [] : owner(after ?? before)),
     },
     {
+      // Its status changes every 15 s, and nothing here depends on it.
+      kind: "HorizontalPodAutoscaler",
+      wakes: (before, after) => (same(before, after, (autoscaler) => [marks(autoscaler), autoscaler.spec]) ? [] : owner(after ?? before)),
+    },
+    {
       // The number of pods behind a Service is nobody's business here; only whether there is one.
       kind: "EndpointSlice",
       wakes: (before, after) => (reachable(before) === reachable(after) ? [] : owner(after ?? before)),

@@ -2,14 +2,16 @@
 import type { Action, AdminServer } from "../engine/action.ts"
 import { awaitChange, type Plan, type Requeue, type Step } from "../engine/plan.ts"
 import { delays, deletionRetry } from "../engine/policies.ts"
+import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import { cleanup, deletedAt, needUsage, usageOf } from "./cleanup.ts"
+import { forcingReason, readyCondition } from "./conditions.ts"
 import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
 import type { Invalid, Target } from "./target.ts"
-import type { State, Verdict } from "./verdict.ts"
-import { idsOf, newestFirst, versionOf } from "./version.ts"
+import { type Deletion, nowhere, type Older, type State, type Verdict } from "./verdict.ts"
+import { idsOf, newestFirst, type Version, versionOf } from "./version.ts"
 
 export const decideDeletion = (snapshot: Snapshot, target: Target | Invalid, settings: DeploymentSettings): Plan<Verdict> => {
-  const { deployment, now } = snapshot
+  const { deployment } = snapshot
   const { finalizer } = settings.vocabulary.resources.deployment
   if (deployment.metadata.finalizers?.includes(finalizer) !== true) return end([], { _tag: "Deleted" })
   if (target._tag === "Invalid")
@@ -20,24 +22,62 @@ export const decideDeletion = (snapshot: Snapshot, target: Target | Invalid, set
     .map((set) => versionOf(set, target.server, settings.vocabulary, settings.addresses))
     .filter(({ server }) => gone === undefined || server?.key !== gone)
     .toSorted(newestFirst)
-  if (versions.length === 0)
-    return gone === undefined ? leave(snapshot, target.server, finalizer) : end([release(snapshot, finalizer)], { _tag: "Deleted" })
-  const old = cleanup("deletion", snapshot, versions, new Set(), settings)
-  const busy = old.draining.filter(({ removeAt }) => removeAt === undefined)
-  const deadlines = old.draining.flatMap(({ removeAt }) => (removeAt === undefined || removeAt <= now ? [] : [removeAt]))
+  if (versions.length === 0 && gone !== undefined) return end([release(snapshot, finalizer)], { _tag: "Deleted" })
+  const deletion = deletionOf(snapshot)
+  // Written down first: whoever wonders where the work went finds it here, also if we die in the middle.
+  if (deletion.phase === "Forcing" && !isForcing(deployment))
+    return { ...tell({ _tag: "Forcing" }, target.server, deletion), requeue: after(0, "versions are removed by force") }
+  return versions.length === 0
+    ? leave(snapshot, target.server, finalizer, deletion)
+    : empty(snapshot, target.server, versions, deletion, settings)
+}
+
+/** What was asked for, and whether its time is over. Read from the spec of this moment: a person may change it meanwhile. */
+const deletionOf = ({ deployment, now }: Snapshot): Deletion => {
+  const startedAt = Date.parse(deployment.metadata.deletionTimestamp ?? "") || now
+  const { deletePolicy, drain } = deployment.spec.restate
+  if (deletePolicy === "force") return { policy: "force", phase: "Forcing", startedAt, deadline: undefined, onTimeout: undefined }
+  const deadline = startedAt + timeout(drain?.timeoutSeconds)
+  const onTimeout = drain?.onTimeout ?? "hold"
+  const phase = now < deadline ? "Draining" : onTimeout === "force" ? "Forcing" : "Overdue"
+  return { policy: "drain", phase, startedAt, deadline, onTimeout }
+}
+
+/** Milliseconds; an int64 that no date can hold, or raw JSON beyond 2^53, counts as ten years. */
+const timeout = (given: unknown): number => {
+  const seconds = Number(given ?? 3600)
+  return Number.isNaN(seconds) ? 3_600_000 : Math.min(Math.max(0, seconds), 315_360_000) * 1000
+}
+
+/** An older CRD prunes status.deletion, so the condition says it as well. */
+const isForcing = (deployment: ServiceDeployment): boolean =>
+  deployment.status?.deletion?.phase === "Forcing" || readyCondition(deployment)?.reason === forcingReason
+
+/** Versions are left: each goes when it may. */
+const empty = (
+  snapshot: Snapshot,
+  server: AdminServer,
+  versions: ReadonlyArray<Version>,
+  deletion: Deletion,
+  settings: DeploymentSettings,
+): Plan<Verdict> => {
+  const { now } = snapshot
+  const old = cleanup(deletion.phase === "Forcing" ? "force" : "deletion", snapshot, versions, new Set(), settings)
+  const busy = old.older.filter(({ state }) => state === "InUse")
+  const deadlines = old.older.flatMap(({ removeAt }) => (removeAt === undefined || removeAt <= now ? [] : [removeAt]))
   const state = ((): State => {
     if (old.needs.length > 0) return { _tag: "Asking" }
     if (old.missing !== undefined) return { _tag: "Unreachable", missing: old.missing }
     if (busy.length > 0) return { _tag: "DeletionBlocked", by: busy }
-    return deadlines.length > 0 ? { _tag: "DeletionDraining", until: Math.max(...deadlines) } : { _tag: "Deleted" }
+    if (deadlines.length > 0) return { _tag: "DeletionDraining", until: Math.max(...deadlines) }
+    return deletion.phase === "Forcing" ? { _tag: "Forcing" } : { _tag: "Deleted" }
   })()
-  const waited = now - (Date.parse(deployment.metadata.deletionTimestamp ?? "") || now)
   return {
     steps: old.steps,
-    requeue: requeue(state, waited, Math.min(...deadlines) - now),
+    requeue: requeue(state, deletion, now, Math.min(...deadlines) - now),
     interests: old.interests,
     needs: old.needs,
-    verdict: { ...nowhere, state, server: target.server, draining: old.draining },
+    verdict: { ...nowhere, state, server, older: old.older, forced: old.forced, deletion },
   }
 }
 
@@ -45,55 +85,56 @@ export const decideDeletion = (snapshot: Snapshot, target: Target | Invalid, set
  * No version is left in the cache, which proves nothing: somebody may have taken its labels off, or deleted its
  * ReplicaSet under running work. The server has the last word about every address that was ever ours.
  */
-const leave = (snapshot: Snapshot, server: AdminServer, finalizer: string): Plan<Verdict> => {
+const leave = (snapshot: Snapshot, server: AdminServer, finalizer: string, deletion: Deletion): Plan<Verdict> => {
   const { name, namespace = "" } = snapshot.deployment.metadata
   // Nothing was ever made for an object that no pass has described.
   if (snapshot.deployment.status?.labelSelector === undefined) return end([release(snapshot, finalizer)], { _tag: "Deleted" })
   const look = usageOf(snapshot, server)
   const since = deletedAt(snapshot)
   if (look._tag === "Stale" || (look._tag === "Known" && look.askedAt < since)) {
-    return {
-      ...end([], { _tag: "Asking" }, server),
-      needs: [needUsage(snapshot, server, since)],
-      requeue: requeue({ _tag: "Asking" }, 0, 0),
-    }
+    const asking = tell({ _tag: "Asking" }, server, deletion)
+    return { ...asking, needs: [needUsage(snapshot, server, since)], requeue: after(delays.look, "waits for an answer") }
   }
-  if (look._tag === "Unknown")
-    return { ...end([], { _tag: "Unreachable", missing: look }, server), requeue: requeue({ _tag: "Unreachable", missing: look }, 0, 0) }
-  const left = idsOf(name, namespace, look.value).map((id) => ({ id, ...(look.value.get(id) ?? none) }))
+  if (look._tag === "Unknown") {
+    const away = tell({ _tag: "Unreachable", missing: look }, server, deletion)
+    return { ...away, requeue: after(delays.blocked, "admin API away") }
+  }
+  const left = idsOf(name, namespace, look.value).map((id): Older => {
+    const { endpoint, example, pinned, unpinned } = look.value.get(id) ?? none
+    return { version: `${endpoint} (without pods of ours)`, state: "InUse", id, pinned, unpinned, example, removeAt: undefined }
+  })
   const busy = left.filter(({ pinned, unpinned }) => pinned + unpinned > 0)
-  if (busy.length > 0) {
-    const by = busy.map(({ id, endpoint, pinned, unpinned }) => ({
-      version: `${endpoint} (without pods of ours)`,
-      id,
-      pinned,
-      unpinned,
-      removeAt: undefined,
-    }))
-    const interests = [{ server, look: "usage" as const, ids: busy.map(({ id }) => id) }]
-    return {
-      ...end([], { _tag: "DeletionBlocked", by }, server),
-      interests,
-      requeue: { _tag: "After", delay: delays.blocked, why: "unfinished invocations" },
-    }
+  if (busy.length > 0 && deletion.phase !== "Forcing") {
+    const blocked = tell({ _tag: "DeletionBlocked", by: busy }, server, deletion, busy)
+    const interests = [{ server, look: "usage" as const, ids: busy.flatMap(({ id }) => id ?? []) }]
+    return { ...blocked, interests, requeue: requeue(blocked.verdict.state, deletion, snapshot.now, Infinity) }
   }
-  const forget = left.map(({ id }): Action => ({ _tag: "Forget", server, deploymentId: id, services: undefined }))
+  const forget = left.flatMap(({ id }): ReadonlyArray<Action> =>
+    id === undefined ? [] : [{ _tag: "Forget", server, deploymentId: id, services: undefined }],
+  )
   const last = release(snapshot, finalizer)
+  const plan = tell({ _tag: "Deleted" }, server, deletion)
   // One step: as long as a deregistration waits for its turn, nothing is released.
-  return end([{ ...last, actions: [...forget, ...last.actions] }], { _tag: "Deleted" }, server)
+  return { ...plan, steps: [{ ...last, actions: [...forget, ...last.actions] }], verdict: { ...plan.verdict, forced: busy } }
 }
 
-const none = { endpoint: "", pinned: 0, unpinned: 0, latestFor: 0 }
+const none = { endpoint: "", pinned: 0, unpinned: 0, latestFor: 0, example: undefined }
 
-const nowhere = { wanted: undefined, server: undefined, id: undefined, draining: [], warnings: [] }
-
-const end = (steps: ReadonlyArray<Step>, state: State, server?: AdminServer): Plan<Verdict> => ({
-  steps,
+/** Nothing to do but to say so. */
+const tell = (
+  state: State,
+  server: AdminServer | undefined,
+  deletion: Deletion | undefined,
+  older?: ReadonlyArray<Older>,
+): Plan<Verdict> => ({
+  steps: [],
   needs: [],
   requeue: awaitChange,
   interests: [],
-  verdict: { ...nowhere, server, state },
+  verdict: { ...nowhere, server, state, deletion, ...(older === undefined ? {} : { older }) },
 })
+
+const end = (steps: ReadonlyArray<Step>, state: State): Plan<Verdict> => ({ ...tell(state, undefined, undefined), steps })
 
 const release = ({ deployment }: Snapshot, finalizer: string): Step => ({
   why: "nothing is left to wait for",
@@ -109,17 +150,22 @@ const release = ({ deployment }: Snapshot, finalizer: string): Step => ({
 })
 
 /** Polls and watches usually come first; these are the times by which we look again in any case. */
-const requeue = (state: State, waited: number, untilDeadline: number): Requeue => {
+const requeue = (state: State, { deadline, phase, startedAt }: Deletion, now: number, untilRemoval: number): Requeue => {
+  // With force to come at the deadline, or a word to be said then, nothing waits beyond it.
+  const untilDeadline = phase === "Draining" && deadline !== undefined ? deadline - now : Infinity
+  const by = (delay: number, why: string): Requeue => after(Math.max(delays.floor, Math.min(delay, untilDeadline)), why)
   switch (state._tag) {
     case "DeletionBlocked":
-      return { _tag: "After", delay: Math.min(deletionRetry(waited), Math.max(delays.floor, untilDeadline)), why: "unfinished invocations" }
+      return by(Math.min(deletionRetry(now - startedAt), untilRemoval), "unfinished invocations")
     case "DeletionDraining":
-      return { _tag: "After", delay: Math.max(delays.floor, untilDeadline), why: "drain delay" }
+      return by(untilRemoval, "drain delay")
     case "Asking":
-      return { _tag: "After", delay: delays.look, why: "waits for an answer" }
+      return after(delays.look, "waits for an answer")
     case "Unreachable":
-      return { _tag: "After", delay: delays.blocked, why: "admin API away" }
+      return by(delays.blocked, "admin API away")
     default:
-      return { _tag: "After", delay: 0, why: "versions were removed" }
+      return after(0, "versions were removed")
   }
 }
+
+const after = (delay: number, why: string): Requeue => ({ _tag: "After", delay, why })

@@ -27,3 +27,7 @@ export const callReason = ({ status = 0 }: { readonly status?: number }): "Admin
   status >= 300 ? "AdminCallRejected" : "AdminCallFailed"
 
 const unknown = (message: string): Ready => ({ status: "Unknown", reason: "FailedReconcile", message, reconciling: true })
+
+/** An autoscaler that is refused leaves its version as large as it is, and holds nothing up. */
+export const isAutoscaling = ({ action }: Failure): boolean =>
+  action._tag === "Apply" && action.object.ref.kind === "HorizontalPodAutoscaler"

@@ -1,6 +1,7 @@
 /** What must be true before a version may be registered, and for Ready afterwards (operator.md §3.8). */
-import type { ReplicaSet } from "../resources/kubernetes.ts"
-import type { ClusterState } from "./snapshot.ts"
+import type { Pod, ReplicaSet } from "../resources/kubernetes.ts"
+import { trouble } from "./pods.ts"
+import type { Snapshot } from "./snapshot.ts"
 import { hashLabel } from "./version.ts"
 
 export interface NotReady {
@@ -15,14 +16,15 @@ export interface NotReady {
 }
 
 /** undefined: the pods are up. Extra pods (scaling down) are no reason to wait. */
-export const podsNotReady = (replicaSet: ReplicaSet, desired: number): NotReady | undefined => {
+export const podsNotReady = (replicaSet: ReplicaSet, desired: number, pods: ReadonlyArray<Pod>): NotReady | undefined => {
   const { status } = replicaSet
   const name = replicaSet.metadata.name
   if (status === undefined || (status.observedGeneration ?? 0) < (replicaSet.metadata.generation ?? 0)) {
     return { reason: "ReplicaSetNoStatus", message: `ReplicaSet ${name} has not been looked at by its controller yet` }
   }
   const refused = status.conditions?.find(({ type, status: state }) => type === "ReplicaFailure" && state === "True")
-  const because = refused === undefined ? "" : `: ${refused.reason ?? ""} ${refused.message ?? ""}`.trimEnd()
+  const why = refused === undefined ? trouble(pods) : `${refused.reason ?? ""} ${refused.message ?? ""}`.trimEnd()
+  const because = why === undefined ? "" : `: ${why}`
   const short = (reason: NotReady["reason"], have: number | undefined, what: string) =>
     (have ?? 0) < desired
       ? { reason, message: `${have ?? 0} of ${desired} pods of ${name} ${what}${because}; ${hint(replicaSet)}` }
@@ -42,8 +44,7 @@ const hint = ({ metadata }: ReplicaSet): string =>
 export const registrationGate = (
   replicaSet: ReplicaSet,
   desired: number,
-  routable: boolean,
-  cluster: ClusterState,
+  { cluster, pods, routable }: Pick<Snapshot, "cluster" | "pods" | "routable">,
 ): NotReady | undefined => {
   const name = replicaSet.metadata.name
   if (cluster._tag === "Present" && !cluster.ready)
@@ -53,8 +54,8 @@ export const registrationGate = (
       reason: "ReplicaSetScaledToZero",
       message: "spec.replicas is 0, so there is nothing to register; scale up to register this version",
     }
-  const pods = podsNotReady(replicaSet, desired)
-  if (pods !== undefined) return pods
+  const down = podsNotReady(replicaSet, desired, pods)
+  if (down !== undefined) return down
   // The pods are ready before kube-proxy knows: registering now would fail with a spurious META0003 (upstream #204).
-  return routable ? undefined : { reason: "ReplicaSetPodNotReady", message: `Service ${name} does not route to a ready pod yet` }
+  return routable.has(name) ? undefined : { reason: "ReplicaSetPodNotReady", message: `Service ${name} does not route to a ready pod yet` }
 }

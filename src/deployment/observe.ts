@@ -7,10 +7,11 @@ import type { Observed } from "../engine/plan.ts"
 import type { ReadError } from "../errors.ts"
 import { KubernetesReader } from "../kubernetes/kubernetes.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
-import type { EndpointSlice, ReplicaSet } from "../resources/kubernetes.ts"
+import type { EndpointSlice, Pod, ReplicaSet } from "../resources/kubernetes.ts"
+import { callsForALook } from "./progress.ts"
 import type { AdminView, ClusterState, DeploymentSettings, Snapshot } from "./snapshot.ts"
 import { registerTarget, serverOf } from "./target.ts"
-import { endpointOf, wantedVersion } from "./version.ts"
+import { endpointOf, hashLabel, wantedVersion } from "./version.ts"
 import { invalidSpec } from "./validation.ts"
 
 /** undefined: the object is gone. A failed Kubernetes read fails the pass; a failed admin read is part of the snapshot. */
@@ -20,15 +21,36 @@ export const observe = (settings: DeploymentSettings) =>
     const deployment = yield* reader.get("deployment", name.namespace, name.name)
     if (deployment === undefined) return undefined
     const replicaSets = yield* reader.list("ReplicaSet", "owner", deployment.metadata.uid)
+    const autoscalers = yield* reader.list("HorizontalPodAutoscaler", "owner", deployment.metadata.uid)
+    const now = yield* Clock.currentTimeMillis
     return {
-      now: yield* Clock.currentTimeMillis,
+      now,
       deployment,
       replicaSets,
+      autoscalers: new Map(autoscalers.map((autoscaler) => [autoscaler.metadata.name, autoscaler])),
+      pods: yield* pods(deployment, replicaSets, now, settings),
       routable: yield* routable(deployment, settings),
       cluster: yield* cluster(deployment),
       admin: yield* adminViews(deployment, replicaSets, settings),
     }
   })
+
+/** A look at pods is for people only: when it fails, the message says less, and everything else goes on. */
+const pods = Effect.fnUntraced(function* (
+  deployment: ServiceDeployment,
+  replicaSets: ReadonlyArray<ReplicaSet>,
+  now: number,
+  settings: DeploymentSettings,
+): Effect.fn.Return<ReadonlyArray<Pod>, never, KubernetesReader> {
+  if (deployment.metadata.deletionTimestamp !== undefined || invalidSpec(deployment, settings.addresses) !== undefined) return []
+  const { hash, name } = wantedVersion(deployment)
+  const live = replicaSets.find(({ metadata }) => metadata.name === name)
+  if (live === undefined || !callsForALook(deployment, live, now)) return []
+  const reader = yield* KubernetesReader
+  return yield* reader
+    .search("Pod", deployment.metadata.namespace ?? "", { [hashLabel]: hash })
+    .pipe(Effect.catch((error) => Effect.as(Effect.logWarning("cannot ask why pods do not start", { detail: error.detail }), [])))
+})
 
 /** Only the current version's endpoints matter: nobody asks whether an old version can be reached. */
 const routable = Effect.fnUntraced(function* (deployment: ServiceDeployment, settings: DeploymentSettings) {

@@ -1,13 +1,16 @@
 /** The Ready condition for each state. Messages are functions of state: no elapsed times, lists sorted, numbers that stand still. */
 import type { Ready } from "../engine/conditions.ts"
 import type { Snapshot } from "./snapshot.ts"
-import { rejectedReason } from "./conditions.ts"
-import { rfc3339 } from "./replica-set.ts"
-import type { Draining, Verdict } from "./verdict.ts"
+import { forcingReason, rejectedReason } from "./conditions.ts"
+import { rfc3339NotBefore } from "../resources/time.ts"
+import { draining, type Older, type Verdict } from "./verdict.ts"
 
-export const readyOf = ({ state, wanted, draining }: Verdict, { deployment }: Snapshot): Ready => {
+export const readyOf = (verdict: Verdict, { deployment }: Snapshot): Ready => {
+  const { deletion, state, wanted } = verdict
   const name = wanted?.name ?? deployment.metadata.name
   switch (state._tag) {
+    case "Suspended":
+      return { status: "Unknown", reason: "Disabled", message: "switched off before it was ever looked at" }
     case "Invalid":
       return { status: "Unknown", reason: "FailedReconcile", message: `${state.field}: ${state.message}`, stalled: true }
     case "Starting":
@@ -25,13 +28,15 @@ export const readyOf = ({ state, wanted, draining }: Verdict, { deployment }: Sn
         reconciling: true,
       }
     case "NotReady":
-      return { status: "False", ...state.gate, reconciling: state.gate.reason !== "ReplicaSetScaledToZero" }
+      return state.overdue
+        ? { status: "False", ...state.gate, stalled: overdueReason }
+        : { status: "False", ...state.gate, reconciling: state.gate.reason !== "ReplicaSetScaledToZero" }
     case "Asking":
     case "Registering":
       return { status: "False", reason: "NotLatest", message: `${name} is being registered`, reconciling: true }
     case "Deployed":
       return state.pods === undefined
-        ? { status: "True", reason: "Deployed", message: `${name} is deployed${older(draining)}` }
+        ? { status: "True", reason: "Deployed", message: `${name} is deployed${older(draining(verdict))}` }
         : { status: "False", ...state.pods, reconciling: true }
     case "Foreign": {
       const holders = state.holders.map(([service, id]) => `${service} -> ${id}`)
@@ -57,18 +62,37 @@ export const readyOf = ({ state, wanted, draining }: Verdict, { deployment }: Sn
         message: state.missing.because,
         reconciling: true,
       }
-    case "DeletionBlocked":
-      return {
-        status: "False",
-        reason: "DeploymentInUse",
-        message: `waits for ${state.by.map(work).toSorted().join(", ")}. Let the invocations finish, or cancel them on the server`,
-        reconciling: true,
-      }
+    case "DeletionBlocked": {
+      const waits = `waits for ${state.by.map(work).toSorted().join(", ")}`
+      return deletion?.phase === "Overdue"
+        ? {
+            status: "False",
+            reason: "DeletionDrainOverdue",
+            message: `still ${waits}, although the time of spec.restate.drain.timeoutSeconds is over since ${rfc3339NotBefore(deletion.deadline ?? 0)}. Let the invocations finish, cancel them on the server, or set spec.restate.deletePolicy to force`,
+            reconciling: true,
+          }
+        : {
+            status: "False",
+            reason: "DeploymentInUse",
+            message: `${waits}. Let the invocations finish, cancel them on the server, or set spec.restate.deletePolicy to force`,
+            reconciling: true,
+          }
+    }
     case "DeletionDraining":
       return {
         status: "False",
         reason: "DeploymentDraining",
-        message: `no unfinished invocations; the last version goes at ${rfc3339(state.until)}`,
+        message: `no unfinished invocations; the last version goes at ${rfc3339NotBefore(state.until)}`,
+        reconciling: true,
+      }
+    case "Forcing":
+      return {
+        status: "False",
+        reason: forcingReason,
+        message:
+          deletion?.policy === "force"
+            ? "all versions are removed now, with their unfinished invocations: spec.restate.deletePolicy is force"
+            : "all versions are removed now, with their unfinished invocations: the time of spec.restate.drain is over",
         reconciling: true,
       }
     case "Deleted":
@@ -76,22 +100,26 @@ export const readyOf = ({ state, wanted, draining }: Verdict, { deployment }: Sn
   }
 }
 
-const older = (draining: ReadonlyArray<Draining>): string => {
-  const parts = draining.map((version) =>
-    version.removeAt === undefined ? work(version) : `${version.version} (until ${rfc3339(version.removeAt)})`,
+/** The version has had spec.progressDeadlineSeconds to come up. */
+export const overdueReason = "ProgressDeadlineExceeded"
+
+const older = (versions: ReadonlyArray<Older>): string => {
+  const parts = versions.map((version) =>
+    version.removeAt === undefined ? work(version) : `${version.version} (until ${rfc3339NotBefore(version.removeAt)})`,
   )
   return parts.length === 0 ? "" : `; draining ${parts.toSorted().join(", ")}`
 }
 
-const work = ({ version, pinned, unpinned }: Draining): string =>
-  `${version} (${calm(pinned)} pinned, ${calm(unpinned)} unpinned invocations)`
+const work = ({ version, pinned, unpinned }: Older): string => `${version} (${calm(pinned)} pinned, ${calm(unpinned)} unpinned invocations)`
+
+const calm = (count: number): string => (count < 10 ? String(count) : `${rounded(count)} or fewer`)
 
 /**
- * Exact up to 9, then one significant digit, rounded up: 37 → "40 or fewer". Every new text is a write, and a version
- * that drains from 10,000 must not cost 10,000 of them.
+ * Exact up to 9, then one significant digit, rounded up: 37 → 40. Every new number is a write, and a version that drains
+ * from 10,000 must not cost 10,000 of them.
  */
-const calm = (count: number): string => {
-  if (count < 10) return String(count)
+export const rounded = (count: number): number => {
+  if (count < 10) return count
   const unit = 10 ** Math.floor(Math.log10(count))
-  return `${Math.ceil(count / unit) * unit} or fewer`
+  return Math.ceil(count / unit) * unit
 }

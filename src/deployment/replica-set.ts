@@ -4,6 +4,7 @@ import type { ServiceDeployment } from "../resources/generated/service-deploymen
 import type { ReplicaSet } from "../resources/kubernetes.ts"
 import type { FieldsV1 } from "../resources/meta.ts"
 import { ownerReference } from "../resources/meta.ts"
+import { rfc3339NotBefore } from "../resources/time.ts"
 import type { Vocabulary } from "../vocabulary.ts"
 import { managedBy, propagatedAnnotations } from "./propagation.ts"
 import { hashLabel, type Wanted } from "./version.ts"
@@ -100,11 +101,9 @@ const present = (live: ReplicaSet, key: string): ReadonlyArray<string> => (live.
 /** Sets the removal deadline, RFC 3339 in whole seconds rounded up, so that it never comes early. */
 export const stamp = (deployment: ServiceDeployment, name: string, removeAt: number, vocabulary: Vocabulary): Action => ({
   _tag: "Apply",
-  object: annotate(replicaSetRef(deployment, name), { [vocabulary.annotations.removeAt]: rfc3339(removeAt) }),
+  object: annotate(replicaSetRef(deployment, name), { [vocabulary.annotations.removeAt]: rfc3339NotBefore(removeAt) }),
   manager: vocabulary.managers.removal,
 })
-
-export const rfc3339 = (milliseconds: number): string => new Date(Math.ceil(milliseconds / 1000) * 1000).toISOString().replace(".000Z", "Z")
 
 const drop = (deployment: ServiceDeployment, live: ReplicaSet, annotations: ReadonlyArray<string>): ReadonlyArray<Action> =>
   annotations.length === 0

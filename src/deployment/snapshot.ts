@@ -2,7 +2,7 @@
 import type { Routing, Usage } from "../admin/admin.ts"
 import type { Observed } from "../engine/plan.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
-import type { ReplicaSet } from "../resources/kubernetes.ts"
+import type { HorizontalPodAutoscaler, Pod, ReplicaSet } from "../resources/kubernetes.ts"
 import type { Vocabulary } from "../vocabulary.ts"
 import type { Addresses } from "./target.ts"
 
@@ -12,6 +12,10 @@ export interface Snapshot {
   readonly deployment: ServiceDeployment
   /** All ReplicaSets whose controlling owner is this object, by UID. */
   readonly replicaSets: ReadonlyArray<ReplicaSet>
+  /** The autoscalers that we made for this object, by name, which is that of their version. */
+  readonly autoscalers: ReadonlyMap<string, HorizontalPodAutoscaler>
+  /** Some pods of the current version; looked at only when they have not come up for a while. */
+  readonly pods: ReadonlyArray<Pod>
   /** Names of versions whose Service has at least one ready address. */
   readonly routable: ReadonlySet<string>
   /** The ServiceCluster of `register.cluster`. */

@@ -1,18 +1,20 @@
 /** From what a pass saw and did to what people see: status, events, and when to look again. Pure. */
 import { conditions, type Ready } from "../engine/conditions.ts"
-import type { Announcement, Conclusion } from "../engine/kind.ts"
+import type { Conclusion } from "../engine/kind.ts"
 import type { Failure, Outcome, Plan, Report, Requeue } from "../engine/plan.ts"
 import { delays, policyOf } from "../engine/policies.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import type { ReplicaSet } from "../resources/kubernetes.ts"
-import { isOwnedBy, type Json } from "../resources/meta.ts"
-import { readyCondition, rejectedReason } from "./conditions.ts"
-import { callReason, failureReady } from "./failure.ts"
+import { isOwnedBy } from "../resources/meta.ts"
+import { rfc3339 } from "../resources/time.ts"
+import { announcements } from "./announcements.ts"
+import { callReason, failureReady, isAutoscaling } from "./failure.ts"
 import { readyOf } from "./ready.ts"
 import { wantedReplicas } from "./replica-set.ts"
 import { labelSelector } from "./selector.ts"
 import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
 import type { Verdict } from "./verdict.ts"
+import { deletionStatus, versions } from "./version-status.ts"
 
 export const conclude = (snapshot: Snapshot, plan: Plan<Verdict>, report: Report, settings: DeploymentSettings): Conclusion => {
   const failure = worst(report)
@@ -20,8 +22,13 @@ export const conclude = (snapshot: Snapshot, plan: Plan<Verdict>, report: Report
   const collision = plan.verdict.state._tag === "Collision" || collided(snapshot, plan.verdict, report, settings)
   const ready = readyNow(snapshot, plan.verdict, report, collision)
   return {
-    status: ready === undefined ? undefined : status(snapshot, plan.verdict, ready, registered?.id, collision),
-    announcements: announcements(snapshot, plan.verdict, ready, registered),
+    status:
+      plan.verdict.state._tag === "Suspended"
+        ? suspended(snapshot)
+        : ready === undefined
+          ? undefined
+          : status(snapshot, plan.verdict, ready, registered?.id, collision, report),
+    announcements: announcements(snapshot, plan.verdict, ready, report),
     requeue: requeue(snapshot, plan, report, collision),
     outcome: failure === undefined ? (ready?.status === "True" ? "ok" : outcomeOf(plan.verdict, settings)) : label(failure),
   }
@@ -29,7 +36,7 @@ export const conclude = (snapshot: Snapshot, plan: Plan<Verdict>, report: Report
 
 /** The failure that people read about, and whose pace the key keeps: what can mend itself soonest comes back soonest. */
 const worst = ({ failures }: Report): Failure | undefined =>
-  failures.toSorted((a, b) => urgency.indexOf(a.error._tag) - urgency.indexOf(b.error._tag))[0]
+  failures.filter((failure) => !isAutoscaling(failure)).toSorted((a, b) => urgency.indexOf(a.error._tag) - urgency.indexOf(b.error._tag))[0]
 
 const urgency: ReadonlyArray<Failure["error"]["_tag"]> = ["Unavailable", "Forbidden", "Rejected", "Conflict"]
 
@@ -37,7 +44,7 @@ const urgency: ReadonlyArray<Failure["error"]["_tag"]> = ["Unavailable", "Forbid
 const readyNow = (snapshot: Snapshot, verdict: Verdict, report: Report, collision: boolean): Ready | undefined => {
   const failure = worst(report)
   if (failure !== undefined) return failureReady(failure)
-  if (verdict.state._tag === "Deleted") return undefined
+  if (verdict.state._tag === "Deleted" || verdict.state._tag === "Suspended") return undefined
   if (collision) return readyOf({ ...verdict, state: { _tag: "Collision" } }, snapshot)
   const registered = report.outcomes.find((outcome) => outcome._tag === "Registered")
   // The next pass, at once, has the same to say and more: one write instead of two.
@@ -73,17 +80,20 @@ const collided = ({ deployment }: Snapshot, { wanted }: Verdict, report: Report,
 type Status = NonNullable<Conclusion["status"]>
 
 const status = (
-  { deployment, replicaSets, now }: Snapshot,
+  snapshot: Snapshot,
   verdict: Verdict,
   ready: Ready,
   registered: string | undefined,
   collision: boolean,
+  report: Report,
 ): Status => {
+  const { deployment, replicaSets, now } = snapshot
   const { generation = 0 } = deployment.metadata
   const before = deployment.status
   const live = replicaSets.find(({ metadata }) => metadata.name === verdict.wanted?.name)
   const collisionCount = (before?.collisionCount ?? 0) + (collision ? 1 : 0)
-  const deploymentId = registered ?? verdict.id ?? (keepsId(verdict) ? before?.deploymentId : undefined)
+  const deploymentId = registered ?? verdict.id ?? (keepsId(verdict) ? (before?.deploymentId ?? undefined) : undefined)
+  const deletion = deletionStatus(snapshot, verdict, ready.message)
   return {
     ...(verdict.wanted === undefined ? carriedCounts(before) : counts(deployment, live)),
     ...(deploymentId ? { deploymentId } : {}),
@@ -94,8 +104,29 @@ const status = (
         : {}
       : { labelSelector: labelSelector(deployment, verdict.wanted) }),
     observedGeneration: generation,
+    reconciliation: isResuming(before, ready) ? "ResumingReconciliation" : "Reconciling",
+    versions: versions(snapshot, verdict, deploymentId, report),
+    ...(deletion === undefined || deletion === null ? {} : { deletion }),
     conditions: conditions(before?.conditions, ready, generation, now).map((condition) => ({ ...condition })),
   }
+}
+
+/** From the end of a suspension until it is seen to be well again (operator.md §8.2). */
+const isResuming = (before: ServiceDeployment["status"], ready: Ready): boolean =>
+  (before?.reconciliation === "Disabled" || before?.reconciliation === "ResumingReconciliation") && ready.status !== "True"
+
+/** All as it was, and that nothing is done any more. */
+const suspended = ({ deployment: { status: before }, now }: Snapshot): Status => {
+  const since = before?.conditions?.find(({ type, status: value }) => type === "Reconciling" && value === "False")?.lastTransitionTime
+  const disabled = {
+    type: "Reconciling",
+    status: "False",
+    reason: "Disabled",
+    message: "switched off by annotation; remove it to go on",
+    lastTransitionTime: since ?? rfc3339(now),
+  }
+  const others = (before?.conditions ?? []).filter(({ type }) => type !== "Reconciling")
+  return { ...before, replicas: before?.replicas ?? 0, reconciliation: "Disabled", conditions: [...others, disabled] }
 }
 
 /** Passes that say nothing about the registration leave the id alone; a new version that is not registered has none. */
@@ -116,76 +147,12 @@ const counts = (deployment: ServiceDeployment, live: ReplicaSet | undefined): St
 
 const carriedCounts = (before: ServiceDeployment["status"]): Status => {
   const carry = (["desiredReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas"] as const).flatMap(
-    (field): Array<[string, Json]> => {
+    (field): Array<[string, number]> => {
       const value = before?.[field]
       return typeof value === "number" ? [[field, value]] : []
     },
   )
   return { replicas: before?.replicas ?? 0, ...Object.fromEntries(carry) }
-}
-
-/** Reasons that come with a Warning when they appear or when their text changes. Waiting for pods is no news. */
-const alarming = new Set([
-  "FailedReconcile",
-  "AdminCallFailed",
-  "AdminCallRejected",
-  rejectedReason,
-  "ForeignDeployment",
-  "NotLatest",
-  "DeploymentInUse",
-])
-
-/** Pods that are not up after a minute will not come up by waiting: the template asks for something that is not to be had. */
-const stuck = ({ deployment, now }: Snapshot, { state }: Verdict): boolean => {
-  const before = readyCondition(deployment)
-  const since = Date.parse(before?.lastTransitionTime ?? "")
-  return (
-    state._tag === "NotReady" &&
-    state.gate.reason.startsWith("ReplicaSetPod") &&
-    before?.reason === state.gate.reason &&
-    now - since >= delays.notReady
-  )
-}
-
-const announcements = (
-  snapshot: Snapshot,
-  verdict: Verdict,
-  ready: Ready | undefined,
-  registered: Extract<Outcome, { readonly _tag: "Registered" }> | undefined,
-): ReadonlyArray<Announcement> => {
-  const { deployment } = snapshot
-  const before = readyCondition(deployment)
-  const deleting = deployment.metadata.deletionTimestamp !== undefined
-  const action = deleting ? "Deleting" : "Reconcile"
-  const news = ready !== undefined && (before?.reason !== ready.reason || before.message !== ready.message)
-  const supersedes = registered?.action._tag === "Register" ? registered.action.supersedes : undefined
-  return [
-    ...(deleting && before?.reason !== "DeploymentInUse" && before?.reason !== "DeploymentDraining"
-      ? [
-          {
-            type: "Normal",
-            reason: "DeleteRequested",
-            note: "versions are removed as soon as they have no unfinished invocations",
-            action,
-          } as const,
-        ]
-      : []),
-    ...(registered !== undefined && supersedes !== undefined && registered.misrouted.length === 0
-      ? [
-          {
-            type: "Normal",
-            reason: "Promoted",
-            note: `${verdict.wanted?.name ?? ""} (${registered.id}) serves new invocations again, in place of ${supersedes}`,
-            action,
-          } as const,
-        ]
-      : []),
-    ...(news && alarming.has(ready.reason) ? [{ type: "Warning", reason: ready.reason, note: ready.message, action } as const] : []),
-    ...(ready !== undefined && stuck(snapshot, verdict)
-      ? [{ type: "Warning", reason: ready.reason, note: `spec.template: ${ready.message}`, action } as const]
-      : []),
-    ...verdict.warnings.map(({ reason, note }) => ({ type: "Warning", reason, note, action }) as const),
-  ]
 }
 
 /** A second name is tried at once. More than that is no accident: somebody rewrites what we create, and must not be answered with a flood. */

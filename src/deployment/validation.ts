@@ -43,10 +43,3 @@ const rules: ReadonlyArray<Rule> = [
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value)
 const invalid = (field: string, message: string): Invalid => ({ _tag: "Invalid", field, message })
-
-/** Fields that the schema knows and this version does not act on yet: silence would let people believe that it does. */
-export const withoutEffect = ({ spec }: ServiceDeployment): ReadonlyArray<string> => [
-  ...(spec.autoscaling ? ["spec.autoscaling"] : []),
-  ...(spec.restate.deletePolicy === "force" ? ["spec.restate.deletePolicy"] : []),
-  ...(spec.restate.drain?.onTimeout === "force" ? ["spec.restate.drain.onTimeout"] : []),
-]

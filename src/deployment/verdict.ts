@@ -3,12 +3,19 @@ import type { AdminServer } from "../engine/action.ts"
 import type { NotReady } from "./gate.ts"
 import type { Wanted } from "./version.ts"
 
-/** Another version that still has work or waits for its deadline. */
-export interface Draining {
+/** A version other than the one that the spec asks for; while the object is being deleted, any version. */
+export interface Older {
   readonly version: string
+  /**
+   * `InUse`: has work, or still gets new work. `Draining`: goes at `removeAt`. `Kept`: no pods, for a quick way back.
+   * `Unknown`: its server has not told.
+   */
+  readonly state: "InUse" | "Draining" | "Kept" | "Unknown"
   readonly id: string | undefined
   readonly pinned: number
   readonly unpinned: number
+  /** One of its pinned invocations. */
+  readonly example: string | undefined
   /** Epoch milliseconds; absent while it has work. */
   readonly removeAt: number | undefined
 }
@@ -19,14 +26,28 @@ export interface Missing {
   readonly rejected: boolean
 }
 
+/** How far a deletion is (operator.md §8.1). */
+export interface Deletion {
+  readonly policy: "drain" | "force"
+  readonly phase: "Draining" | "Overdue" | "Forcing"
+  /** Epoch milliseconds. */
+  readonly startedAt: number
+  /** Epoch milliseconds; absent under policy force. */
+  readonly deadline: number | undefined
+  readonly onTimeout: "hold" | "force" | undefined
+}
+
 export type State =
+  /** Switched off by annotation: nothing is done, and only that is said. */
+  | { readonly _tag: "Suspended" }
   /** A field of the spec makes no sense. */
   | { readonly _tag: "Invalid"; readonly field: string; readonly message: string }
   /** The ReplicaSet is being created. */
   | { readonly _tag: "Starting" }
   /** A ReplicaSet of that name holds another template, or is somebody else's. */
   | { readonly _tag: "Collision" }
-  | { readonly _tag: "NotReady"; readonly gate: NotReady }
+  /** `overdue`: for longer than spec.progressDeadlineSeconds. */
+  | { readonly _tag: "NotReady"; readonly gate: NotReady; readonly overdue: boolean }
   | { readonly _tag: "Registering" }
   /** An answer has been asked for; until it comes there is nothing to say. */
   | { readonly _tag: "Asking" }
@@ -38,8 +59,10 @@ export type State =
   | { readonly _tag: "RejectedBefore"; readonly message: string }
   /** The admin server's answer is missing and something depends on it. */
   | { readonly _tag: "Unreachable"; readonly missing: Missing }
-  | { readonly _tag: "DeletionBlocked"; readonly by: ReadonlyArray<Draining> }
+  | { readonly _tag: "DeletionBlocked"; readonly by: ReadonlyArray<Older> }
   | { readonly _tag: "DeletionDraining"; readonly until: number }
+  /** Everything goes now, work or not; written down before the first version does. */
+  | { readonly _tag: "Forcing" }
   | { readonly _tag: "Deleted" }
 
 export interface Verdict {
@@ -49,8 +72,27 @@ export interface Verdict {
   readonly server: AdminServer | undefined
   /** Recorded id of the current version, when the server still routes to it. */
   readonly id: string | undefined
-  /** Versions on their way out, newest first. */
-  readonly draining: ReadonlyArray<Draining>
+  /** All other versions that stay for now, newest first; undefined when this pass has not looked at them. */
+  readonly older: ReadonlyArray<Older> | undefined
+  /** Versions that go in this pass although they have work. */
+  readonly forced: ReadonlyArray<Older>
+  /** While the object is being deleted. */
+  readonly deletion: Deletion | undefined
   /** Something people must know although the object may be fine. */
   readonly warnings: ReadonlyArray<{ readonly reason: string; readonly note: string }>
 }
+
+/** A verdict of which nothing but the state is known. */
+export const nowhere = {
+  wanted: undefined,
+  server: undefined,
+  id: undefined,
+  older: undefined,
+  forced: [],
+  deletion: undefined,
+  warnings: [],
+} as const
+
+/** Versions that have work or wait for their deadline. */
+export const draining = ({ older }: Pick<Verdict, "older">): ReadonlyArray<Older> =>
+  (older ?? []).filter(({ state }) => state === "InUse" || state === "Draining")

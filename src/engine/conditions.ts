@@ -1,5 +1,6 @@
 /** Conditions as kstatus, Argo and Flux read them: Ready always, Reconciling and Stalled only while they are True. */
 import type { Condition } from "../resources/meta.ts"
+import { rfc3339 } from "../resources/time.ts"
 
 export interface Ready {
   readonly status: "True" | "False" | "Unknown"
@@ -7,8 +8,8 @@ export interface Ready {
   readonly message: string
   /** Progress is expected without anybody's help. */
   readonly reconciling?: boolean
-  /** Only a change of the object, or of what it names, can help. */
-  readonly stalled?: boolean
+  /** Only a change of the object, or of what it names, can help; a text is the reason, if it is another than Ready's. */
+  readonly stalled?: boolean | string
 }
 
 /** Longest message that the API server takes without help from us; far beyond what anybody reads. */
@@ -24,7 +25,9 @@ export const conditions = (
   const wanted = [
     { type: "Ready", status, reason, message },
     ...(reconciling === true ? [{ type: "Reconciling", status: "True" as const, reason, message }] : []),
-    ...(stalled === true ? [{ type: "Stalled", status: "True" as const, reason, message }] : []),
+    ...(stalled === undefined || stalled === false
+      ? []
+      : [{ type: "Stalled", status: "True" as const, reason: stalled === true ? reason : stalled, message }]),
   ]
   return wanted.map((condition) => {
     const old = before?.find(({ type }) => type === condition.type)
@@ -34,5 +37,3 @@ export const conditions = (
     return { ...condition, message: condition.message.slice(0, longest), lastTransitionTime, observedGeneration: generation }
   })
 }
-
-const rfc3339 = (milliseconds: number): string => new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z")

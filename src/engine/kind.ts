@@ -4,7 +4,7 @@ import type { AdminReader } from "../admin/admin.ts"
 import type { ReadError } from "../errors.ts"
 import type { Kind } from "../kubernetes/access.ts"
 import type { Index, KubernetesReader, Objects } from "../kubernetes/kubernetes.ts"
-import type { Json, KubernetesObject } from "../resources/meta.ts"
+import type { KubernetesObject } from "../resources/meta.ts"
 import type { Plan, Report, Requeue } from "./plan.ts"
 import type { PolicyName } from "./policies.ts"
 import type { Priority } from "./wake.ts"
@@ -27,7 +27,7 @@ export interface Announcement {
 /** What a pass comes to. */
 export interface Conclusion {
   /** The whole status as it should be; written only when it differs. Absent: leave it alone. */
-  readonly status: { readonly [field: string]: Json | undefined } | undefined
+  readonly status: { readonly [field: string]: unknown } | undefined
   readonly announcements: ReadonlyArray<Announcement>
   /** `Retry` takes its delay from the policy, growing with each failure of this key in a row. */
   readonly requeue: Requeue | { readonly _tag: "Retry"; readonly policy: PolicyName }

@@ -57,6 +57,28 @@ const foreign = {
     managedOnly: true,
     why: "a version is registered only once its Service routes to a ready pod",
   },
+  HorizontalPodAutoscaler: {
+    kind: "HorizontalPodAutoscaler",
+    group: "autoscaling",
+    version: "v2",
+    plural: "horizontalpodautoscalers",
+    namespaced: true,
+    verbs: [...read, "create", "patch", "delete"],
+    subresources: {},
+    managedOnly: true,
+    why: "one for each older version that has work, when spec.autoscaling is set",
+  },
+  Pod: {
+    kind: "Pod",
+    group: "",
+    version: "v1",
+    plural: "pods",
+    namespaced: true,
+    verbs: ["list"],
+    subresources: {},
+    managedOnly: false,
+    why: "why the pods of a version that is stuck do not start; asked only then",
+  },
   Event: {
     kind: "Event",
     group: "events.k8s.io",
@@ -74,6 +96,9 @@ const foreign = {
 export type ForeignKind = keyof typeof foreign
 /** Kinds are named by role, so that code reads the same in both vocabularies. Environments are not read yet. */
 export type Kind = Exclude<OwnKind, "environment"> | ForeignKind
+
+/** Kinds that are followed by a watch. Events are only written, and pods only asked about when something is wrong with them. */
+export type Watched = Exclude<Kind, "Event" | "Pod">
 
 /** The access table of one vocabulary: our own kinds under their wire names, and the foreign ones. */
 export const access = (vocabulary: Vocabulary): { readonly [K in Kind]: KindAccess } => ({

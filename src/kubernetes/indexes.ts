@@ -12,7 +12,7 @@ const serviceName = "kubernetes.io/service-name"
 
 /** The indexes of each kind, under the names of one vocabulary. */
 export const indexes = (vocabulary: Vocabulary): Indexers => {
-  const own = (object: Objects["Service"] | Objects["ReplicaSet"]): ReadonlyArray<Entry> => {
+  const own = (object: Objects["Service"] | Objects["ReplicaSet"] | Objects["HorizontalPodAutoscaler"]): ReadonlyArray<Entry> => {
     const { labels, namespace, ownerReferences } = object.metadata
     const owner = ownerReferences?.find((reference) => reference.controller === true)
     const name = labels?.[vocabulary.labels.ownedBy]
@@ -34,6 +34,8 @@ export const indexes = (vocabulary: Vocabulary): Indexers => {
       const name = object.metadata.labels?.[serviceName]
       return name === undefined ? [] : [["service", `${object.metadata.namespace ?? ""}/${name}`]]
     },
+    HorizontalPodAutoscaler: own,
+    Pod: () => [],
     Event: () => [],
   }
 }

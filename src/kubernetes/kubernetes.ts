@@ -4,7 +4,7 @@ import type { Desired, Ref } from "../engine/action.ts"
 import type { ReadError, Unavailable, WriteError } from "../errors.ts"
 import type { ServiceCluster } from "../resources/generated/service-cluster.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
-import type { EndpointSlice, ReplicaSet, Service } from "../resources/kubernetes.ts"
+import type { EndpointSlice, HorizontalPodAutoscaler, Pod, ReplicaSet, Service } from "../resources/kubernetes.ts"
 import type { KubernetesObject } from "../resources/meta.ts"
 
 /** Which type stands behind each kind. */
@@ -14,6 +14,8 @@ export interface Objects {
   readonly ReplicaSet: ReplicaSet
   readonly Service: Service
   readonly EndpointSlice: EndpointSlice
+  readonly HorizontalPodAutoscaler: HorizontalPodAutoscaler
+  readonly Pod: Pod
   readonly Event: KubernetesObject
 }
 
@@ -49,6 +51,12 @@ export class KubernetesReader extends Context.Service<
       namespace: string | undefined,
       name: string,
     ) => Effect.Effect<Objects[K] | undefined, ReadError>
+    /** Past the cache: the first twenty with these labels, for kinds that nobody watches. */
+    readonly search: <K extends keyof Objects>(
+      kind: K,
+      namespace: string,
+      labels: { readonly [key: string]: string },
+    ) => Effect.Effect<ReadonlyArray<Objects[K]>, ReadError>
   }
 >()("service-operator/kubernetes/KubernetesReader") {}
 

@@ -4,7 +4,7 @@ import { Cache } from "../runtime/cache.ts"
 import { Source } from "../runtime/source.ts"
 import { reflect } from "../runtime/watch.ts"
 import type { Vocabulary } from "../vocabulary.ts"
-import type { Kind } from "./access.ts"
+import type { Watched } from "./access.ts"
 import { connect, type Misconfigured } from "./credentials.ts"
 import { feedOf } from "./feed.ts"
 import { indexes } from "./indexes.ts"
@@ -19,10 +19,10 @@ export interface LiveOptions {
   /** Path of a kubeconfig; absent: KUBECONFIG, `~/.kube/config`, or the pod's ServiceAccount, whichever comes first. */
   readonly kubeconfig?: string
   /** Kinds to keep in the cache; reads of others fail. Default: all that the operator reads from the cache. */
-  readonly kinds?: ReadonlyArray<Exclude<Kind, "Event">>
+  readonly kinds?: ReadonlyArray<Watched>
 }
 
-const allKinds = ["deployment", "cluster", "ReplicaSet", "Service", "EndpointSlice"] as const
+const allKinds = ["deployment", "cluster", "ReplicaSet", "Service", "EndpointSlice", "HorizontalPodAutoscaler"] as const
 
 /**
  * Connects to the API server of the kubeconfig and starts one reflector a kind; they run until the layer's scope ends.
@@ -55,7 +55,7 @@ export const layer = ({
   )
 
 const follow = (
-  kind: Exclude<Kind, "Event">,
+  kind: Watched,
   transport: Transport["Service"],
   cache: Cache["Service"],
   objects: ObjectReader,
@@ -72,6 +72,8 @@ const follow = (
     case "Service":
       return reflect(feedOf(kind, transport, objects, vocabulary), cache.sink(kind))
     case "EndpointSlice":
+      return reflect(feedOf(kind, transport, objects, vocabulary), cache.sink(kind))
+    case "HorizontalPodAutoscaler":
       return reflect(feedOf(kind, transport, objects, vocabulary), cache.sink(kind))
   }
 }

@@ -24,6 +24,8 @@ const trims: { readonly [K in Kind]?: (object: Fields) => Fields } = {
     }
   },
   Service: (object) => pick(object, ["apiVersion", "kind", "metadata", "spec"]),
+  // Its status is a heartbeat of 15 s and nobody's business here.
+  HorizontalPodAutoscaler: (object) => pick(object, ["apiVersion", "kind", "metadata", "spec"]),
   EndpointSlice: (object) => {
     const endpoints = Array.isArray(object["endpoints"]) ? object["endpoints"] : []
     const { managedFields: _, annotations: __, ...metadata } = fieldsOf(object["metadata"])
@@ -117,6 +119,7 @@ const isObjectOf = <K extends Kind>(kind: K, value: Fields): value is Objects[K]
     case "ReplicaSet":
       return Predicate.isObject(spec) && Predicate.isObject(spec["selector"])
     case "Service":
+    case "HorizontalPodAutoscaler":
       return Predicate.isObject(spec)
     default:
       return true

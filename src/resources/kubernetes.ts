@@ -33,6 +33,38 @@ export interface LabelSelectorRequirement {
   readonly values?: ReadonlyArray<string> | null
 }
 
+export interface HorizontalPodAutoscaler extends KubernetesObject {
+  readonly spec: { readonly scaleTargetRef: { readonly kind: string; readonly name: string } }
+}
+
+export interface Pod extends KubernetesObject {
+  readonly status?: {
+    readonly phase?: string
+    readonly conditions?: ReadonlyArray<{
+      readonly type: string
+      readonly status: string
+      readonly reason?: string
+      readonly message?: string
+    }>
+    readonly containerStatuses?: ReadonlyArray<ContainerStatus>
+    readonly initContainerStatuses?: ReadonlyArray<ContainerStatus>
+  }
+}
+
+export interface ContainerStatus {
+  readonly name: string
+  readonly image?: string
+  readonly ready?: boolean
+  readonly restartCount?: number
+  readonly state?: ContainerState
+  readonly lastState?: ContainerState
+}
+
+export interface ContainerState {
+  readonly waiting?: { readonly reason?: string; readonly message?: string }
+  readonly terminated?: { readonly reason?: string; readonly exitCode: number }
+}
+
 export interface Service extends KubernetesObject {
   readonly spec: { readonly clusterIP?: string; readonly ports?: ReadonlyArray<{ readonly name?: string; readonly port: number }> }
 }

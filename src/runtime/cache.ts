@@ -114,6 +114,8 @@ const make = Effect.fnUntraced(function* (indexers: Indexers) {
     ReplicaSet: cached("ReplicaSet"),
     Service: cached("Service"),
     EndpointSlice: cached("EndpointSlice"),
+    HorizontalPodAutoscaler: cached("HorizontalPodAutoscaler"),
+    Pod: cached("Pod"),
     Event: cached("Event"),
   }
   const of = <K extends keyof Objects>(kind: K): Cached<K> => kinds[kind]

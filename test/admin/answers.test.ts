@@ -140,7 +140,7 @@ describe("counts", () => {
     Effect.gen(function* () {
       const rows = [
         { id: "a", endpoint: "http://a/", pinned: -3, unpinned: 2, latest_for: 1 },
-        { id: "a", pinned: 4, unpinned: 1, latest_for: 0 },
+        { id: "a", pinned: 4, unpinned: 1, latest_for: 0, example: "inv_1" },
         { id: "b", pinned: 0, unpinned: -1, latest_for: 0 },
       ]
       const { server, seen } = yield* fakeServer(always(200, JSON.stringify({ rows })))
@@ -148,8 +148,8 @@ describe("counts", () => {
       assert.deepStrictEqual(
         [...usage],
         [
-          ["a", { endpoint: "http://a/", pinned: 4, unpinned: 2, latestFor: 1 }],
-          ["b", { endpoint: "", pinned: 0, unpinned: 0, latestFor: 0 }],
+          ["a", { endpoint: "http://a/", pinned: 4, unpinned: 2, latestFor: 1, example: "inv_1" }],
+          ["b", { endpoint: "", pinned: 0, unpinned: 0, latestFor: 0, example: undefined }],
         ],
       )
       assert.strictEqual(seen[0]?.headers.accept, "application/json")

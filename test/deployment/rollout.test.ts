@@ -247,14 +247,6 @@ describe("bad input", () => {
     ).toHaveLength(1)
   })
 
-  it("a field that this version does not act on is told, and the rest goes on", () => {
-    const world = { now, deployment: deployment("v1", { spec: { autoscaling: { maxReplicas: 3 } } }), versions: [version("v1")] }
-    expect(planned(world)).toHaveLength(1)
-    expect(decided(world)).toMatchObject({
-      verdict: { warnings: [{ reason: "NotSupported", note: expect.stringContaining("spec.autoscaling") }] },
-    })
-  })
-
   it("an object without a template is told so, not crashed on", () => {
     const broken = { ...deployment("v1"), spec: { ...deployment("v1").spec, template: { ...template("v1"), spec: [] as never } } }
     expect(decided({ now, deployment: broken })).toMatchObject({ steps: [], verdict: { state: { field: "spec.template.spec" } } })

@@ -98,6 +98,8 @@ const indexers = {
   ReplicaSet: () => [],
   Service: () => [],
   EndpointSlice: () => [],
+  HorizontalPodAutoscaler: () => [],
+  Pod: () => [],
   Event: () => [],
 }
 

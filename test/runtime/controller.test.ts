@@ -43,6 +43,7 @@ const setup = (reconcile: (name: Name) => Effect.Effect<Passed> = () => Effect.s
       KubernetesReader.of({
         get: () => Effect.die("not asked here"),
         fetch: () => Effect.die("not asked here"),
+        search: () => Effect.die("not asked here"),
         // Every kind of this reader holds bare objects, whatever the caller believes.
         list: <K extends keyof Objects>() =>
           Effect.suspend((): Effect.Effect<ReadonlyArray<Objects[K]>, Unavailable> => {

@@ -6,7 +6,7 @@ import { endpointOf, wantedVersion } from "../../src/deployment/version.ts"
 import { lines } from "../../src/engine/plan.ts"
 import type { Observed } from "../../src/engine/plan.ts"
 import type { ServiceDeployment, ServiceDeploymentSpec, ServiceDeploymentStatus } from "../../src/resources/generated/service-deployment.ts"
-import type { ReplicaSet } from "../../src/resources/kubernetes.ts"
+import type { HorizontalPodAutoscaler, Pod, ReplicaSet } from "../../src/resources/kubernetes.ts"
 import { ownerReference } from "../../src/resources/meta.ts"
 import { vocabularies } from "../../src/vocabulary.ts"
 
@@ -158,14 +158,27 @@ export interface World {
   readonly deployment: ServiceDeployment
   readonly versions?: ReadonlyArray<ReplicaSet>
   readonly admin?: AdminView
+  readonly autoscalers?: ReadonlyArray<HorizontalPodAutoscaler>
+  readonly pods?: ReadonlyArray<Pod>
   readonly routable?: boolean
   readonly cluster?: ClusterState
 }
 
-export const snapshot = ({ now, deployment, versions = [], admin, routable = true, cluster = { _tag: "NotUsed" } }: World): Snapshot => ({
+export const snapshot = ({
+  now,
+  deployment,
+  versions = [],
+  autoscalers = [],
+  pods = [],
+  admin,
+  routable = true,
+  cluster = { _tag: "NotUsed" },
+}: World): Snapshot => ({
   now,
   deployment,
   replicaSets: versions,
+  autoscalers: new Map(autoscalers.map((autoscaler) => [autoscaler.metadata.name, autoscaler])),
+  pods,
   routable: new Set(routable ? versions.map(({ metadata }) => metadata.name) : []),
   cluster,
   admin: new Map(admin === undefined ? [] : [[serverKey, admin]]),

@@ -31,7 +31,7 @@ export interface OperatorOptions {
   readonly lag: (kind: keyof Objects) => number
 }
 
-const watched = ["deployment", "cluster", "ReplicaSet", "Service", "EndpointSlice"] as const
+const watched = ["deployment", "cluster", "ReplicaSet", "Service", "EndpointSlice", "HorizontalPodAutoscaler"] as const
 
 /** Runs until it is interrupted. Whatever it remembers ends with it. */
 export const operate = (options: OperatorOptions): Effect.Effect<void> => {

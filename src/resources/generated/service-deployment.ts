@@ -45,6 +45,11 @@ export interface ServiceDeploymentSpec {
    */
   minReadySeconds?: number | null
   /**
+   * Seconds that a new version may take until its pods are up. After that the condition Stalled says so and why;
+   * the version goes on trying, and older ones keep serving. Default 600.
+   */
+  progressDeadlineSeconds?: number | null
+  /**
    * Labels by which the pods of this service are found. They must be labels of the template; the version's own
    * label is added to them.
    */
@@ -309,6 +314,10 @@ export interface ServiceDeploymentStatus {
    */
   conditions?: Condition[] | null
   /**
+   * All versions that exist, the current one first, then the newest first: why each of them is still there.
+   */
+  versions?: VersionStatus[] | null
+  /**
    * The Knative objects of the current version, in deploymentMode knative.
    */
   knative?: KnativeStatus | null
@@ -321,6 +330,43 @@ export interface ServiceDeploymentStatus {
    * How far the deletion of this object is; only while it is being deleted.
    */
   deletion?: DeletionStatus | null
+}
+/**
+ * One version.
+ */
+export interface VersionStatus {
+  /**
+   * Name of its ReplicaSet, Service and pods.
+   */
+  name: string
+  /**
+   * "Current": what the spec asks for. "InUse": an older version that has unfinished invocations or still gets new
+   * ones; it keeps its pods. "Draining": an older version without work; it goes at removeAt. "Kept": no pods,
+   * still registered, for a quick way back (revisionHistoryLimit). "Unknown": the server has not told, so nothing
+   * is done.
+   */
+  state: "Current" | "InUse" | "Draining" | "Kept" | "Unknown"
+  /**
+   * Id under which the server knows it.
+   */
+  deploymentId?: string | null
+  /**
+   * Invocations that have begun on this older version and can only end on it. Exact up to 9, above that rounded up
+   * to one digit, so that a long drain does not rewrite this status with every invocation that ends.
+   */
+  pinned?: number | null
+  /**
+   * Invocations that have not begun and would begin on this older version; rounded like pinned.
+   */
+  unpinned?: number | null
+  /**
+   * Since when it has been in this state.
+   */
+  since?: string | null
+  /**
+   * When a draining version goes.
+   */
+  removeAt?: string | null
 }
 /**
  * The Knative objects of the current version, in deploymentMode knative.
