@@ -90,6 +90,8 @@ export class FaultProxy {
         return
       }
       response.writeHead(answer.statusCode ?? 502, answer.headers)
+      // A watch of a kind without objects has nothing to say for a minute; its client waits for this much.
+      response.flushHeaders()
       answer.pipe(response)
     })
     request.pipe(upstream)
