@@ -102,7 +102,7 @@ describe("registration", () => {
     }),
   )
 
-  real("of an endpoint that nobody serves is worth another try", () =>
+  real("of an endpoint that nobody serves is worth another try (scenario 76)", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(register("http://127.0.0.1:1"))
       assert.deepInclude(error, { _tag: "Unavailable", status: 500 })
@@ -110,7 +110,7 @@ describe("registration", () => {
     }),
   )
 
-  real("of an HTTP/1.1 endpoint is refused for good, unless asked for", () =>
+  real("of an HTTP/1.1 endpoint is refused for good, unless asked for (scenario 77)", () =>
     Effect.gen(function* () {
       const name = unique()
       const address = yield* endpoint([greeter(name, "v1", new Gate())], "http1")
@@ -128,7 +128,7 @@ describe("registration", () => {
     }),
   )
 
-  real("of an endpoint that hangs keeps the lane for a second, not longer", () =>
+  real("of an endpoint that hangs keeps the lane for a second, not longer (scenario 78)", () =>
     Effect.gen(function* () {
       const writer = yield* AdminWriter
       const hung = yield* silentEndpoint

@@ -218,7 +218,7 @@ describe("a refusal of a write is final or not by code, then by status", () => {
 
 describe("requests", () => {
   live(
-    "paths are appended to the base path, force is explicit, use_http_11 is sent only when given",
+    "paths are appended to the base path, force is explicit, use_http_11 is sent only when given (scenario 83)",
     Effect.gen(function* () {
       const { server, seen } = yield* fakeServer(
         always(200, JSON.stringify({ id: "dp_1", services: [{ name: "B", handlers: [] }, { name: "A" }] })),
@@ -262,7 +262,7 @@ describe("requests", () => {
   )
 
   live(
-    "an answer 404 to a deregistration is done, to a service it is nobody",
+    "an answer 404 to a deregistration is done, to a service it is nobody (scenario 92)",
     Effect.gen(function* () {
       const { server } = yield* fakeServer(always(404, `{"message":"gone","restate_code":null}`))
       const api = yield* AdminCalls

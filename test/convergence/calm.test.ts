@@ -66,7 +66,7 @@ describe("a restart", () => {
 })
 
 describe("a drain", () => {
-  it.effect("costs no write while its work goes on, and ends after it", () =>
+  it.effect("costs no write while its work goes on, and ends after it (scenario 66)", () =>
     Effect.gen(function* () {
       const { laws, world } = yield* working(3_600)
       world.apply(name, v3)

@@ -24,7 +24,7 @@ describe("a ServiceDeployment that is being deleted", () => {
     })
   })
 
-  it("asks less and less often", () => {
+  it("asks less and less often (scenario 89)", () => {
     const waiting = (seconds: number) =>
       decided({
         ...world,
@@ -83,7 +83,7 @@ describe("a ServiceDeployment that is being deleted", () => {
     expect(decided(away)).toMatchObject({ verdict: { state: { _tag: "Unreachable" } } })
   })
 
-  it("is released at once when its cluster is proven gone, and not on the cache's word", () => {
+  it("is released at once when its cluster is proven gone, and not on the cache's word (scenario 90)", () => {
     const variation = { ...deleted, restate: { register: { cluster: "main" } } }
     const gone = (proven: boolean) =>
       planned({

@@ -92,7 +92,7 @@ describe("a registered version", () => {
     expect(decided(world)).toMatchObject({ verdict: { state: { _tag: "Deployed", pods: undefined } } })
   })
 
-  it("is not called ready while its pods are down, and keeps its registration", () => {
+  it("is not called ready while its pods are down, and keeps its registration (scenario 72)", () => {
     const down = { ...world, versions: [version("v1", { id: "dp_1", ready: 0 })] }
     expect(planned(down)).toEqual([])
     expect(decided(down)).toMatchObject({ verdict: { state: { _tag: "Deployed", pods: { reason: "ReplicaSetPodNotReady" } } } })
@@ -204,7 +204,7 @@ describe("a register target that is moved under a version", () => {
     expect(lines(plan).filter((line) => line.includes("register"))).toEqual([])
   })
 
-  it("is followed once that work is done", () => {
+  it("is followed once that work is done (scenario 86)", () => {
     expect(lines(decide(world(0), settings)).at(-1)).toBe(`register: register ${host(v1)}`)
   })
 })
@@ -235,7 +235,7 @@ describe("bad input", () => {
     expect(decided(world)).toMatchObject({ verdict: { state: { _tag: "Invalid", field: "spec.restate.register.cluster" } } })
   })
 
-  it("a registration refused for this generation is not tried again", () => {
+  it("a registration refused for this generation is not tried again (scenario 75)", () => {
     const refused = {
       conditions: [
         { type: "Ready", status: "False" as const, reason: "RegistrationRejected", message: "META0006 …", observedGeneration: 1 },

@@ -104,6 +104,22 @@ describe("the status", () => {
   })
 })
 
+describe("a registration that is not routed to", () => {
+  it("lists who serves instead, and comes back (scenario 79)", () => {
+    const action = planOf(starting).steps.at(-1)?.actions[0]
+    if (action === undefined) throw new Error("nothing is registered")
+    const misrouted = [{ service: "Greeter", deploymentId: "dp_other" }]
+    const outcome = { _tag: "Registered", action, id: "dp_1", services: ["Greeter"], misrouted } as const
+    expect(concluded(starting, { outcomes: [outcome], failures: [] })).toMatchObject({
+      status: {
+        deploymentId: "dp_1",
+        conditions: [{ type: "Ready", status: "False", reason: "NotLatest", message: expect.stringContaining("Greeter -> dp_other") }, {}],
+      },
+      requeue: { _tag: "After", delay: 30_000 },
+    })
+  })
+})
+
 describe("a name that is taken", () => {
   it("by this very version is no collision: the answer to our own Create was lost", () => {
     const world: World = { ...starting, versions: [] }

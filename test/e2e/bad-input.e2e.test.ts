@@ -35,7 +35,7 @@ describe("beside a healthy object", () => {
     expect(told.map(({ note }) => note)).toEqual([message])
   })
 
-  it("a cluster that is not ready is waited for, and registration follows at once when it is", async () => {
+  it("a cluster that is not ready is waited for, and registration follows at once when it is (scenario 45)", async () => {
     await world.sandbox.client.apply<KubernetesObject & { spec: object }>({
       apiVersion: "durable.dev/v1",
       kind: "ServiceCluster",

@@ -100,10 +100,28 @@ describe("a version with unfinished work", () => {
     expect(await user.versions()).toHaveLength(1)
   })
 
-  it("gets its Service back when somebody deletes it", async () => {
+  it("gets its Service back when somebody deletes it (scenario 71)", async () => {
     const { name } = (await user.version("greeter:v4")) ?? { name: "" }
     await world.sandbox.client.delete(`/api/v1/namespaces/default/services/${name}`)
     await waitFor("the Service", () => world.sandbox.client.find(`/api/v1/namespaces/default/services/${name}`), { timeoutMs: 10_000 })
+  })
+
+  it("holds its namespace until it is done: its pods go with the namespace, so it has to be cancelled (scenario 93)", async () => {
+    const other = await world.user("doomed")
+    await world.apply(other, (spec) => (spec.restate.drainDelaySeconds = 1))
+    await other.ready("greeter:v1")
+    const slow = await other.send("slow", { seconds: 600 })
+    await waitFor("the invocation to be pinned", async () => pinned(await other.work()) > 0)
+    await world.sandbox.client.delete("/api/v1/namespaces/doomed")
+    await other.condition("DeploymentInUse")
+    await seconds(5)
+    expect(await other.get()).toBeDefined()
+    expect(pinned(await other.work())).toBe(1)
+    await fetch(`${world.sandbox.adminUrl}/invocations/${slow}/kill`, { method: "PATCH" })
+    await waitFor("the namespace to go", async () => (await world.sandbox.client.find("/api/v1/namespaces/doomed")) === undefined, {
+      timeoutMs: 60_000,
+    })
+    expect(await other.work()).toEqual([])
   })
 
   it("holds the deletion of its object until it is done", async () => {

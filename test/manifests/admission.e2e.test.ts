@@ -77,7 +77,7 @@ describe.each(editions)("in the vocabulary $edition", (vocabulary) => {
     { from: "replicaset", to: "knative" },
     { from: "knative", to: "replicaset" },
     { from: "knative", to: undefined },
-  ])("refuses to change deploymentMode from $from to $to", async ({ from, to }) => {
+  ])("refuses to change deploymentMode from $from to $to (scenario 67)", async ({ from, to }) => {
     const name = `mode-${from}-${to}-${vocabulary.edition}`
     await client.create(collection, deployment(vocabulary, name, mode(from)))
     const { message } = await refusal(client.patch(`${collection}/${name}`, { spec: mode(to) }))

@@ -21,6 +21,9 @@ export interface Wish {
   readonly replicas: number
   readonly drainDelaySeconds: number
   readonly revisionHistoryLimit: number
+  /** Null takes it away. */
+  readonly autoscaling?: { readonly maxReplicas: number } | null
+  readonly deletePolicy?: "drain" | "force"
 }
 
 const namespace = "default"
@@ -153,14 +156,15 @@ export class World {
 
   /** A person applies a manifest: makes the object or changes its spec. */
   apply(name: string, wish: Wish): void {
-    const { drainDelaySeconds, image, replicas, revisionHistoryLimit } = wish
+    const { autoscaling, deletePolicy, drainDelaySeconds, image, replicas, revisionHistoryLimit } = wish
     this.note(`person applies ${name} ${JSON.stringify(wish)}`)
     const spec = {
       replicas,
       revisionHistoryLimit,
       template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app", image }] } },
       selector: { matchLabels: { app: name } },
-      restate: { register: { url: "http://admin:9070" }, drainDelaySeconds },
+      ...(autoscaling === undefined ? {} : { autoscaling }),
+      restate: { register: { url: "http://admin:9070" }, drainDelaySeconds, ...(deletePolicy === undefined ? {} : { deletePolicy }) },
     }
     if (this.api.get(deploymentRef(name)) === undefined) this.api.make(deploymentRef(name), { spec })
     else this.api.edit(deploymentRef(name), { spec })
