@@ -3,7 +3,9 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
 N ?= 100
 OUT ?= figures.json
-.PHONY: help demo test unit real e2e faults bench synth verify lint format build sandbox clean
+COUNT ?= 2000
+FROM ?= 1
+.PHONY: help demo test unit real e2e histories mutants faults bench synth verify lint format build sandbox clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +30,12 @@ real: build ## tests against a real API server and a real durable-execution serv
 
 e2e: build ## the same story on a real kubelet with containers (Linux, root)
 	@node build/test.ts --config vitest.node.config.ts
+
+histories: node_modules/.installed ## 2,000 random histories with faults against the laws, in memory (COUNT=, FROM=)
+	@node test/convergence/histories.ts --count $(COUNT) --from $(FROM)
+
+mutants: node_modules/.installed ## wrong versions of decide and act, each of which a named test must notice
+	@node test/mutants/main.ts
 
 faults: build ## kill the operator before and after every write of a rollover; prints a table
 	@node test/faults/main.ts

@@ -21,6 +21,8 @@ export class Laws {
   readonly broken: Array<string> = []
   /** Invocations that came after their object's deletion, and after the operator had asked for the last time: nobody can save them. */
   readonly raced = new Set<Invocation>()
+  /** How often an object has counted a collision. */
+  collisions = 0
   readonly #world: World
   /** Objects that had a drain delay of zero at some time: their versions may go without a deadline. */
   readonly #immediate = new Set<string>()
@@ -39,6 +41,7 @@ export class Laws {
     world.api.listen(({ kind, object, type }) => {
       if (type !== "Upserted") return
       const { deleting, name } = meta(object)
+      if (kind === "deployment" && Number(statusOf(object)["collisionCount"] ?? 0) > 0) this.collisions += 1
       if (kind === "deployment" && !deleting) this.#deletedAt.delete(name)
       if (kind === "deployment" && deleting && !this.#deletedAt.has(name)) this.#deletedAt.set(name, world.now())
       if (kind === "deployment" && treeOf(treeOf(object["spec"])["restate"])["drainDelaySeconds"] === 0) this.#immediate.add(name)
@@ -77,6 +80,7 @@ export class Laws {
     const live = this.#world.api.get(ref)
     if (live === undefined) return
     if (ref.kind === "ReplicaSet") {
+      if (verb !== "create" && meta(live).owners.length === 0) this.break(`${ref.name}, which is somebody else's, was written to`)
       if (subresource === "scale" && manager === vocabulary.managers.scaleDown && treeOf(body["spec"])["replicas"] === 0)
         this.#destroys(ref.name, "scaled to zero", link)
       if (verb === "delete" && treeOf(body["preconditions"])["uid"] === meta(live).uid) this.#destroys(ref.name, "deleted", link)
@@ -93,11 +97,12 @@ export class Laws {
     const { admin, api, now } = this.#world
     const object = api.get(deploymentRef(ownerOf(version)))
     const deleting = object === undefined || meta(object).deleting
+    const forced = treeOf(treeOf(object?.["spec"])["restate"])["deletePolicy"] === "force"
     const ids = this.#world.idsOf(version)
     const tooLate = Math.max(link.askedAt, this.#deletedAt.get(ownerOf(version)) ?? 0)
     for (const id of ids) {
       for (const invocation of admin.workOf(id)) {
-        if (deleting && invocation.since > tooLate) this.raced.add(invocation)
+        if (deleting && (forced || invocation.since > tooLate)) this.raced.add(invocation)
         else this.break(`${version} (${id}) was ${how} although ${invocation.name} is ${invocation.state} there`)
       }
       const services = admin.servedBy(id)
@@ -112,6 +117,7 @@ export class Laws {
     const served = Math.max(0, ...ids.map((id) => this.#served.get(id) ?? 0))
     if (!deleting && removeAt !== undefined && stampedAt !== undefined && stampedAt < served)
       this.break(`${version} was ${how} by a removal deadline from before it served for the last time`)
+    if (forced && deleting) return
     if (removeAt === undefined) {
       if (ids.length > 0 && !this.#immediate.has(ownerOf(version))) this.break(`${version} was ${how} without a removal deadline`)
       return

@@ -1,8 +1,13 @@
 /** Plays a history in a world and says which laws it broke, and what it has touched. */
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { deploymentRef, type Wish, World } from "../support/world.ts"
-import { meta } from "../support/world-kubernetes.ts"
+import { wantedVersion } from "#src/deployment/version.ts"
+import type { Ref } from "#src/engine/action.ts"
+import type { ServiceDeployment } from "#src/resources/generated/service-deployment.ts"
+import { settings } from "../support/given.ts"
+import { deploymentRef, servicesOf, type Wish, World } from "../support/world.ts"
+import { meta, text } from "../support/world-kubernetes.ts"
+import type { Tree } from "../support/world-tree.ts"
 import { imageOf, replicasOf } from "../support/world-pods.ts"
 import type { Event, History } from "./history.ts"
 import { Laws } from "./laws.ts"
@@ -18,6 +23,8 @@ const bounds = { prompt: 100_000, faulty: 900_000 } as const
 
 /** Milliseconds without a write that prove that nothing is left to do. */
 const stillness = 600_000
+
+const { vocabulary } = settings
 
 const first: Wish = { image: "", replicas: 1, drainDelaySeconds: 5, revisionHistoryLimit: 1 }
 
@@ -70,6 +77,7 @@ class Story {
   readonly wishes = new Map<string, Wish | undefined>()
   readonly #world: World
   readonly #touched = new Set<string>()
+  readonly #squatters: Array<Ref> = []
   #healed = 0
 
   constructor(world: World, history: History) {
@@ -82,6 +90,7 @@ class Story {
 
   touched(laws: Laws): ReadonlySet<string> {
     if (laws.raced.size > 0) this.#touched.add("work that came too late")
+    if (laws.collisions > 0) this.#touched.add("collision")
     return this.#touched
   }
 
@@ -103,13 +112,21 @@ class Story {
         for (let n = 0; n < event.count; n += 1) world.admin.start(event.object, event.work, event.attempt)
         return
       case "Delete":
-        return this.#delete(event.object)
+        return this.#delete(event.object, event.force)
+      case "Autoscale":
+        return this.#change(event.object, { autoscaling: event.on ? { maxReplicas: 3 } : null })
+      case "Suspend":
+        return this.#suspend(event.object, event.milliseconds)
+      case "Occupy":
+        return this.#occupy(event.object, event.variant)
       case "Crash":
         return world.crash()
       case "Fault":
         return this.#arm(event)
       case "Outage":
         this.#touched.add("outage")
+        if (this.#deadlines().some((at) => at > world.now() && at < world.now() + event.milliseconds))
+          this.#touched.add("outage over a deadline")
         world.note(`admin server ${event.mode} for ${event.milliseconds / 1000} s`)
         world.network.admin = event.mode
         return this.#until(event.milliseconds, () => (world.network.admin = "up"))
@@ -136,6 +153,7 @@ class Story {
   calm(): void {
     this.#world.fate = () => "pass"
     for (const [name, wish] of this.wishes) if (wish?.image.endsWith(":bad") === true) this.#change(name, { image: `${name}:v1` })
+    for (const ref of this.#squatters) this.#world.api.delete(ref)
     this.#world.note("from here on nobody does anything")
   }
 
@@ -167,28 +185,72 @@ class Story {
       if (wish.image.endsWith(":bad")) this.#touched.add("a version that never starts")
       const known = this.#world.versions(name).find((set) => imageOf(set) === wish.image)
       if (known !== undefined) this.#touched.add(replicasOf(known) > 0 ? "rollback mid-drain" : "rollback to a resting version")
+      if (known !== undefined && this.#isHalf(known)) this.#touched.add("half-superseded")
     }
+    if (wish.autoscaling) this.#touched.add("autoscaling")
     this.wishes.set(name, wish)
     this.#world.apply(name, wish)
   }
 
-  #delete(name: string): void {
-    if (this.wishes.get(name) === undefined) return
+  #delete(name: string, force: boolean): void {
+    const wish = this.wishes.get(name)
+    if (wish === undefined) return
     this.wishes.set(name, undefined)
     const busy = this.#world
       .versions(name)
       .some((set) => this.#world.idsOf(meta(set).name).some((id) => this.#world.admin.workOf(id).length > 0))
-    this.#touched.add(busy ? "deletion with work" : "deletion without work")
+    this.#touched.add(force ? "deletion by force" : busy ? "deletion with work" : "deletion without work")
+    if (force) this.#world.apply(name, { ...wish, deletePolicy: "force" })
     this.#world.delete(name)
   }
 
-  #arm({ fate, skip, writes }: Extract<Event, { readonly _tag: "Fault" }>): void {
+  /** A version that has lost some of its services and not all. */
+  #isHalf(set: Tree): boolean {
+    const { admin } = this.#world
+    const ids = this.#world.idsOf(meta(set).name)
+    const kept = servicesOf(imageOf(set)).filter((service) => ids.includes(admin.latest(service) ?? ""))
+    return kept.length > 0 && kept.length < servicesOf(imageOf(set)).length
+  }
+
+  /** Removal deadlines that are written down. */
+  #deadlines(): ReadonlyArray<number> {
+    return this.#world.api
+      .all("ReplicaSet")
+      .map((set) => Date.parse(text(meta(set).annotations[vocabulary.annotations.removeAt])))
+      .filter((at) => !Number.isNaN(at))
+  }
+
+  #suspend(name: string, milliseconds: number): void {
+    if (this.wishes.get(name) === undefined) return
+    this.#touched.add("suspension")
+    this.#world.note(`people suspend ${name} for ${milliseconds / 1000} s`)
+    const mark = (value: string | null) =>
+      this.#world.api.edit(deploymentRef(name), { metadata: { annotations: { [vocabulary.annotations.reconcile]: value } } })
+    mark("disabled")
+    this.#until(milliseconds, () => mark(null))
+  }
+
+  /** Somebody has a ReplicaSet of that very name. */
+  #occupy(name: string, variant: string): void {
+    const object = this.#world.api.get(deploymentRef(name))
+    if (object === undefined) return
+    const ref = { kind: "ReplicaSet", namespace: "default", name: nameOfVersion(object, `${name}:${variant}`) } as const
+    if (this.#world.api.get(ref) !== undefined) return
+    this.#world.note(`somebody makes a ReplicaSet ${ref.name} of their own`)
+    this.#world.api.make(ref, { spec: { replicas: 0, selector: {} } })
+    this.#squatters.push(ref)
+  }
+
+  #arm({ fate, of, skip }: Extract<Event, { readonly _tag: "Fault" }>): void {
     let left = skip
     this.#world.fate = (call) => {
-      if ((writes && !call.write) || (fate === "conflict" && call.to !== "kubernetes")) return "pass"
+      const registers = call.to === "admin" && /^(register|promote) /.test(call.what)
+      if ((of === "writes" && !call.write) || (of === "registrations" && !registers)) return "pass"
+      if (fate === "conflict" && call.to !== "kubernetes") return "pass"
       left -= 1
       if (left >= 0) return "pass"
       this.#world.fate = () => "pass"
+      if (registers && fate === "after") this.#touched.add("crash between register and record")
       this.#touched.add(
         fate === "before" || fate === "after"
           ? "crash at a call"
@@ -206,4 +268,12 @@ class Story {
     this.#healed = Math.max(this.#healed, this.#world.now() + milliseconds)
     this.#world.after(milliseconds, then)
   }
+}
+
+/** The name that the version of an image would have now. */
+const nameOfVersion = (object: Tree, image: string): string => {
+  const copy: ServiceDeployment = JSON.parse(JSON.stringify(object))
+  const [container] = JSON.parse(JSON.stringify(copy.spec.template.spec["containers"]))
+  const spec = { ...copy.spec.template.spec, containers: [{ ...container, image }] }
+  return wantedVersion({ ...copy, spec: { ...copy.spec, template: { ...copy.spec.template, spec } } }).name
 }

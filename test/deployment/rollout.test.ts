@@ -189,6 +189,12 @@ describe("a rollback", () => {
     )
     expect(decided({ ...world, admin })).toMatchObject({ verdict: { state: { _tag: "Foreign" } } })
   })
+
+  it("removes nothing in a conflict: an old version may be the one that takes the traffic", () => {
+    const admin = server({ v1: { id: "dp_1" }, v2: { id: "dp_2" } }, { Greeter: "dp_x" }, { askedAt: now })
+    const due = version("v2", { id: "dp_2", createdAt: 5, removeAt: 999 })
+    expect(planned({ ...world, versions: [version("v1", { id: "dp_1" }), due], admin })).toEqual([])
+  })
 })
 
 describe("a register target that is moved under a version", () => {

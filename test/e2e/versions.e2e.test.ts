@@ -116,12 +116,12 @@ describe("a version with unfinished work", () => {
     await other.condition("DeploymentInUse")
     await seconds(5)
     expect(await other.get()).toBeDefined()
-    expect(pinned(await other.work())).toBe(1)
+    expect(pinned(await other.work())).toBeGreaterThan(0)
     await fetch(`${world.sandbox.adminUrl}/invocations/${slow}/kill`, { method: "PATCH" })
     await waitFor("the namespace to go", async () => (await world.sandbox.client.find("/api/v1/namespaces/doomed")) === undefined, {
       timeoutMs: 60_000,
     })
-    expect(await other.work()).toEqual([])
+    expect((await other.work()).filter(({ endpoint }) => endpoint.includes(".doomed."))).toEqual([])
   })
 
   it("holds the deletion of its object until it is done", async () => {

@@ -105,3 +105,45 @@ for (const [what, live] of [
       assert.deepStrictEqual(outcomes, ["Withheld", "Applied"])
     }),
   )
+
+it.effect("an id is recorded before its routing is confirmed: the answer may never come, and the id is true either way", () =>
+  Effect.gen(function* () {
+    const order: Array<string> = []
+    const unused = Effect.die(new Error("this plan has no business with that"))
+    const kubernetes = KubernetesWriter.of({
+      create: () => unused,
+      apply: () => Effect.sync(() => void order.push("record")).pipe(Effect.as({ changed: true, object })),
+      scale: () => unused,
+      merge: () => unused,
+      remove: () => unused,
+      createEvent: () => unused,
+      patchEvent: () => unused,
+    })
+    const admin = AdminWriter.of({
+      register: () => Effect.succeed({ _tag: "Registered", id: "dp_1", services: ["Greeter"] }),
+      settled: () => Effect.void,
+      confirm: () => Effect.sync(() => void order.push("confirm")).pipe(Effect.as([])),
+      forget: () => unused,
+    })
+    const register: Action = {
+      _tag: "Register",
+      server,
+      endpoint: "http://greeter-a:9080/",
+      useHttp11: undefined,
+      force: false,
+      record: { ref, manager: "m", idAnnotation: "id", serverAnnotation: "server" },
+      supersedes: undefined,
+    }
+    const reader = KubernetesReader.of({ get: () => unused, list: () => unused, fetch: () => unused, search: () => unused })
+    yield* act({ key: "deployment/default/greeter", kind: "deployment", object }, [step("stop", register)]).pipe(
+      Effect.provide(
+        Layer.mergeAll(
+          Layer.succeed(KubernetesWriter, kubernetes),
+          Layer.succeed(AdminWriter, admin),
+          Layer.succeed(KubernetesReader, reader),
+        ),
+      ),
+    )
+    assert.deepStrictEqual(order, ["record", "confirm"])
+  }),
+)

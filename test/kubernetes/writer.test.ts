@@ -112,6 +112,14 @@ describe("the writer", () => {
     }).pipe(quietly),
   )
 
+  it.effect("a deletion names the very object that it means, and leaves its children to the background", () =>
+    Effect.gen(function* () {
+      const { sent, writer } = yield* against(() => ({ status: 200, text: "{}" }))
+      yield* writer.remove({ kind: "Service", namespace: "n", name: "a" }, "1")
+      assert.deepInclude(JSON.parse(sent[0]?.body ?? "{}"), { preconditions: { uid: "1" }, propagationPolicy: "Background" })
+    }).pipe(Effect.scoped),
+  )
+
   it.effect("an object without our label does not enter the cache, where no watch would ever take it out", () =>
     Effect.gen(function* () {
       const foreign = { ...service(7, {}), metadata: { ...service(7, {}).metadata, name: "b", uid: "2", labels: {} } }
