@@ -3,9 +3,10 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
 N ?= 100
 OUT ?= figures.json
+ROLLOVERS ?= 40
 COUNT ?= 2000
 FROM ?= 1
-.PHONY: help demo test unit real e2e histories mutants faults bench synth verify lint format build sandbox clean
+.PHONY: help demo test unit real e2e histories mutants faults soak bench synth verify lint format build sandbox clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +40,9 @@ mutants: node_modules/.installed ## wrong versions of decide and act, each of wh
 
 faults: build ## kill the operator before and after every write of a rollover; prints a table
 	@node test/faults/main.ts
+
+soak: build ## 40 rollovers under 20 invocations a second: none lost, none run twice (ROLLOVERS=)
+	@node test/soak/main.ts --rollovers $(ROLLOVERS)
 
 bench: build ## requests, admin calls, time and memory for N objects (N=100 OUT=figures.json)
 	@node bench/main.ts --count $(N) --out $(OUT)

@@ -153,9 +153,10 @@ export class User {
     return this.#ingress(`Greeter/${handler}`, input)
   }
 
-  /** Starts an invocation and leaves it running. */
-  async send(handler: string, input: unknown): Promise<string> {
-    const answer: { readonly invocationId: string } = JSON.parse(await this.#text(`Greeter/${handler}/send`, input))
+  /** Starts an invocation and leaves it running. With a key the server keeps its result, and starts it only once. */
+  async send(handler: string, input: unknown, key?: string): Promise<string> {
+    const headers = key === undefined ? {} : { "idempotency-key": key }
+    const answer: { readonly invocationId: string } = JSON.parse(await this.#text(`Greeter/${handler}/send`, input, headers))
     return answer.invocationId
   }
 
@@ -196,8 +197,8 @@ export class User {
     return String(answer)
   }
 
-  async #text(path: string, input: unknown): Promise<string> {
-    const post = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(input) }
+  async #text(path: string, input: unknown, headers: { readonly [name: string]: string } = {}): Promise<string> {
+    const post = { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(input) }
     // An invocation that was lost never answers.
     const signal = AbortSignal.timeout(90_000)
     const response = await fetch(`${this.#sandbox.ingressUrl}/${path}`, { ...(input === undefined ? {} : post), signal })

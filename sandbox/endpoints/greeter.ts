@@ -22,6 +22,15 @@ const greeter = restate.service({
       await context.sleep({ seconds: input.seconds })
       return `${version} woke`
     },
+    /** Sleeps durably, then tells a ledger once that it is done: whoever counts there sees an invocation that ran twice. */
+    tell: async (context: restate.Context, input: { readonly seconds: number; readonly ledger: string }): Promise<string> => {
+      await context.sleep({ seconds: input.seconds })
+      await context.run("tell", async () => {
+        const answer = await fetch(input.ledger, { method: "POST", body: version })
+        if (!answer.ok) throw new Error(`the ledger answered ${answer.status}`)
+      })
+      return `${version} told`
+    },
     /** Waits until somebody resolves the awakeable whose id is in the invocation's journal. */
     hold: async (context: restate.Context): Promise<string> => {
       const { promise } = context.awakeable<string>()
