@@ -6,7 +6,7 @@ OUT ?= figures.json
 ROLLOVERS ?= 40
 COUNT ?= 2000
 FROM ?= 1
-.PHONY: help demo test unit real e2e histories mutants faults soak bench synth verify lint format build sandbox clean
+.PHONY: help demo test unit real e2e histories sweep mutants faults soak bench synth verify lint format build sandbox clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ e2e: build ## the same story on a real kubelet with containers (Linux, root)
 
 histories: node_modules/.installed ## 2,000 random histories with faults against the laws, in memory (COUNT=, FROM=)
 	@node test/convergence/histories.ts --count $(COUNT) --from $(FROM)
+
+sweep: node_modules/.installed ## eight kinds of trouble at every call of eight standard stories, in memory; prints a table
+	@node test/convergence/sweep.ts
 
 mutants: node_modules/.installed ## wrong versions of decide and act, each of which a named test must notice
 	@node test/mutants/main.ts

@@ -110,7 +110,10 @@ const older = (versions: ReadonlyArray<Older>): string => {
   return parts.length === 0 ? "" : `; draining ${parts.toSorted().join(", ")}`
 }
 
-const work = ({ version, pinned, unpinned }: Older): string => `${version} (${calm(pinned)} pinned, ${calm(unpinned)} unpinned invocations)`
+const work = ({ version, pinned, unpinned }: Older): string =>
+  pinned + unpinned === 0
+    ? `${version} (still the latest for one of its services)`
+    : `${version} (${calm(pinned)} pinned, ${calm(unpinned)} unpinned invocations)`
 
 const calm = (count: number): string => (count < 10 ? String(count) : `${rounded(count)} or fewer`)
 

@@ -14,9 +14,10 @@ import { wantedReplicas } from "./replica-set.ts"
 import { labelSelector } from "./selector.ts"
 import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
 import type { Verdict } from "./verdict.ts"
-import { deletionStatus, versions } from "./version-status.ts"
+import { deletionStatus, recalled, versions } from "./version-status.ts"
 
-export const conclude = (snapshot: Snapshot, plan: Plan<Verdict>, report: Report, settings: DeploymentSettings): Conclusion => {
+export const conclude = (snapshot: Snapshot, decided: Plan<Verdict>, report: Report, settings: DeploymentSettings): Conclusion => {
+  const plan = { ...decided, verdict: recalled(decided.verdict, snapshot) }
   const failure = worst(report)
   const registered = report.outcomes.find((outcome) => outcome._tag === "Registered")
   const collision = plan.verdict.state._tag === "Collision" || collided(snapshot, plan.verdict, report, settings)

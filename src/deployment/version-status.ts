@@ -6,6 +6,45 @@ import { rounded } from "./ready.ts"
 import type { Snapshot } from "./snapshot.ts"
 import type { Older, Verdict } from "./verdict.ts"
 
+/**
+ * The verdict with what was last known of versions whose server is silent now: a blip of the server changes no text, and so
+ * costs no write. Only for people: nothing is decided upon it.
+ */
+export const recalled = (verdict: Verdict, { deployment, replicaSets }: Snapshot): Verdict => {
+  const { wanted } = verdict
+  if (wanted === undefined && verdict.older === undefined) return verdict
+  const before = deployment.status?.versions ?? []
+  const names = replicaSets.map(({ metadata }) => metadata.name).filter((name) => name !== wanted?.name)
+  const listed = names.toSorted((a, b) => placeIn(before, a) - placeIn(before, b))
+  return { ...verdict, older: (verdict.older ?? listed.map(unseen)).map((version) => recall(version, before)) }
+}
+
+const placeIn = (versions: ReadonlyArray<VersionStatus>, wanted: string): number => versions.findIndex(({ name }) => name === wanted)
+
+const unseen = (version: string): Older => ({
+  version,
+  state: "Unknown",
+  id: undefined,
+  pinned: 0,
+  unpinned: 0,
+  example: undefined,
+  removeAt: undefined,
+})
+
+const recall = (older: Older, before: ReadonlyArray<VersionStatus>): Older => {
+  const entry = older.state === "Unknown" ? before.find(({ name }) => name === older.version) : undefined
+  if (entry === undefined || entry.state === "Current") return older
+  const removeAt = Date.parse(entry.removeAt ?? "")
+  return {
+    ...older,
+    state: entry.state,
+    id: entry.deploymentId ?? older.id,
+    pinned: entry.pinned ?? 0,
+    unpinned: entry.unpinned ?? 0,
+    removeAt: Number.isNaN(removeAt) ? undefined : removeAt,
+  }
+}
+
 export const versions = (
   snapshot: Snapshot,
   { older, wanted }: Verdict,
@@ -14,7 +53,7 @@ export const versions = (
 ): ReadonlyArray<VersionStatus> => {
   const { deployment, now, replicaSets } = snapshot
   const before = deployment.status?.versions ?? []
-  const known = (older ?? []).map((version) => remembered(version, before) ?? entryOf(version))
+  const known = (older ?? []).map(entryOf)
   const listed = new Set([wanted?.name, ...known.map(({ name }) => name)])
   // What this pass has said nothing about, or wanted to remove and could not.
   const left = replicaSets
@@ -28,10 +67,6 @@ export const versions = (
 }
 
 const unknown = (name: string): VersionStatus => ({ name, state: "Unknown" })
-
-/** What was last known of a version whose server is silent now. */
-const remembered = ({ state, version }: Older, before: ReadonlyArray<VersionStatus>): VersionStatus | undefined =>
-  state === "Unknown" ? before.find((entry) => entry.name === version && entry.state !== "Current") : undefined
 
 const entryOf = ({ id, pinned, removeAt, state, unpinned, version }: Older): VersionStatus => ({
   name: version,

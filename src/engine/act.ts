@@ -52,10 +52,11 @@ const runStep = Effect.fnUntraced(function* (
 /** Nothing is destroyed on behalf of a spec that has changed since: the cache may lag behind a rollback to the very version that is about to go. */
 const guarded = (subject: Subject, action: Action, unchanged: Unchanged): Effect.Effect<Outcome, WriteError, Needs> => {
   // Its turn may come much later than this plan: the check is made then.
-  if (action._tag === "Forget") return again(forget(subject, action, unchanged))
-  return isDestructive(action)
-    ? Effect.flatMap(unchanged, (same) => (same ? run(subject, action) : Effect.succeed<Outcome>({ _tag: "Withheld", action })))
-    : run(subject, action)
+  if (action._tag === "Forget") return forget(subject, action, unchanged)
+  // One try: a server may take 10 s and more to say no, and by then the answer that allows this is too old (law 3).
+  if (isDestructive(action) && action._tag !== "Register")
+    return Effect.flatMap(unchanged, (same) => (same ? write(action) : Effect.succeed<Outcome>({ _tag: "Withheld", action })))
+  return run(subject, action)
 }
 
 type Unchanged = Effect.Effect<boolean, ReadError>

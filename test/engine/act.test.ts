@@ -79,8 +79,8 @@ it.effect("a version is not deleted when its deregistration waits for its turn",
 it.effect("a version is not deleted when its deregistration fails, and the next step goes on", () =>
   Effect.gen(function* () {
     const { done, failures } = yield* run([step("next", forget, remove), step("next", scaleUp)], { forget: "fails" })
-    // Three quick tries after the first.
-    assert.deepStrictEqual(done, [line(forget), line(forget), line(forget), line(forget), line(scaleUp)])
+    // Once: a server may take 10 s to fail, and what it would be asked to destroy then rests on an answer that is too old.
+    assert.deepStrictEqual(done, [line(forget), line(scaleUp)])
     assert.deepStrictEqual(failures, ["Unavailable"])
   }),
 )

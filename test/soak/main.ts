@@ -36,6 +36,7 @@ interface Row {
 /** Sends until it is stopped. Whoever is not accepted is not owed anything. */
 const drive = async (user: User, ledger: Ledger, stopped: AbortSignal): Promise<void> => {
   const waits: Array<Promise<void>> = []
+  const first = Date.now()
   for (let index = 0; !stopped.aborted; index += 1) {
     const key = `n${index}`
     const seconds = 1 + die.below(20)
@@ -45,7 +46,7 @@ const drive = async (user: User, ledger: Ledger, stopped: AbortSignal): Promise<
         .then((id) => void (ledger.entry(key).id = id))
         .catch((error: unknown) => say(`not accepted: ${String(error)}`)),
     )
-    await sleep(1000 / rate)
+    await sleep(Math.max(0, first + ((index + 1) * 1000) / rate - Date.now()))
   }
   await Promise.all(waits)
 }

@@ -17,8 +17,9 @@ export interface Call {
 /**
  * What becomes of a call. `before` and `after`: the operator dies, before the server hears of it or after it was carried
  * out. `error`: not carried out. `lost`: carried out, and the answer never arrives. `conflict`: somebody else wrote first.
+ * `twice`: delivered a second time behind the operator's back, which hears the first answer.
  */
-export type Fate = "pass" | "before" | "after" | "error" | "lost" | "conflict"
+export type Fate = "pass" | "before" | "after" | "error" | "lost" | "conflict" | "twice"
 
 /** A write on the point of being carried out. */
 export type Write =
@@ -170,6 +171,7 @@ export class Network {
             if (fate === "error") return Effect.fail(failed)
             if (fate === "conflict" && conflict !== undefined) return Effect.sync(conflict)
             const answer = carryOut()
+            if (fate === "twice") carryOut()
             return fate === "after" ? die : Effect.as(travel, answer)
           }),
         ),
