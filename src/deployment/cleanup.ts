@@ -109,7 +109,9 @@ const fateOf = (of: Case): Fate => {
       missing: { because: `${version.name} is registered with a server that its annotation does not name rightly`, rejected: false },
     }
   const look = usageOf(snapshot, server)
-  if (look._tag === "Stale") return { older, need: needUsage(snapshot, server, now) }
+  // What was seen before somebody deleted the object says nothing: the latest version got new work until then, and after.
+  if (look._tag === "Stale" || (look._tag === "Known" && look.askedAt < deletedAt(snapshot)))
+    return { older, need: needUsage(snapshot, server, deletedAt(snapshot)) }
   if (look._tag === "Unknown") return { older, missing: look, watch: { server, id: version.id } }
   const { namespace = "" } = deployment.metadata
   if (isRiddle(version, namespace, look.value))
@@ -144,7 +146,8 @@ const goes = (
   const older = olderOf(view, "Kept")
   const last = keep ? rest(deployment, version, now, settings) : bury(deployment, view, server, snapshot)
   const actions = [...stopAutoscaling(snapshot.autoscalers.get(version.name)), ...last]
-  const since = provenSince(snapshot, server, version)
+  // By force nothing waits for its deadline, which may be days ahead.
+  const since = provenSince(snapshot, server, mode === "force" ? undefined : version.removeAt)
   if (actions.length > 0 && askedAt < since) return { older: unknown(version), need: needUsage(snapshot, server, since) }
   return {
     steps: [{ why: `${why} ${version.name}`, actions, onFailure: "next" }],
@@ -162,6 +165,8 @@ const stays = (
   if (older.removeAt !== undefined)
     return {
       older,
+      // New work still comes to the latest version of a deleted object, and takes its deadline off again.
+      ...(mode === "deletion" ? { watch: { server, id: older.id } } : {}),
       steps: stamped
         ? [
             {
@@ -219,8 +224,8 @@ export const needUsage = (snapshot: Snapshot, server: AdminServer, since: number
 })
 
 /** Law 3: asked after the deadline, after our own last change of that server's routing, and less than 5 s ago. */
-const provenSince = (snapshot: Snapshot, server: AdminServer, version: Version): number =>
-  Math.max(snapshot.admin.get(server.key)?.touchedAt ?? 0, snapshot.now - freshness, version.removeAt ?? 0, deletedAt(snapshot))
+const provenSince = (snapshot: Snapshot, server: AdminServer, removeAt: number | undefined): number =>
+  Math.max(snapshot.admin.get(server.key)?.touchedAt ?? 0, snapshot.now - freshness, removeAt ?? 0, deletedAt(snapshot))
 
 /** What was begun before somebody deleted the object counts, also without a drain delay. The timestamp has whole seconds. 0 when it is not being deleted. */
 export const deletedAt = ({ deployment }: Snapshot): number =>

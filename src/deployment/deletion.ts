@@ -77,7 +77,14 @@ const empty = (
     requeue: requeue(state, deletion, now, Math.min(...deadlines) - now),
     interests: old.interests,
     needs: old.needs,
-    verdict: { ...nowhere, state, server, older: old.older, forced: old.forced, deletion },
+    verdict: {
+      ...nowhere,
+      state,
+      server,
+      older: old.older,
+      forced: old.forced,
+      deletion: { ...deletion, phase: phaseOf(state, deletion) },
+    },
   }
 }
 
@@ -148,6 +155,10 @@ const release = ({ deployment }: Snapshot, finalizer: string): Step => ({
   ],
   onFailure: "stop",
 })
+
+/** Only work makes a deletion overdue: waiting out the drain delay after it is nobody's fault. */
+const phaseOf = (state: State, { phase }: Deletion): Deletion["phase"] =>
+  phase === "Overdue" && state._tag === "DeletionDraining" ? "Draining" : phase
 
 /** Polls and watches usually come first; these are the times by which we look again in any case. */
 const requeue = (state: State, { deadline, phase, startedAt }: Deletion, now: number, untilRemoval: number): Requeue => {

@@ -48,7 +48,7 @@ export const registrationGate = (
 ): NotReady | undefined => {
   const name = replicaSet.metadata.name
   if (cluster._tag === "Present" && !cluster.ready)
-    return { reason: "ClusterNotReady", message: `the cluster of spec.restate.register.cluster is not ready${cluster.message}` }
+    return { reason: "ClusterNotReady", message: `spec.restate.register.cluster: "${cluster.name}" is not ready${cluster.message}` }
   if (desired === 0)
     return {
       reason: "ReplicaSetScaledToZero",

@@ -75,7 +75,7 @@ const cluster = Effect.fnUntraced(function* (deployment: ServiceDeployment): Eff
     cached ?? (deployment.metadata.deletionTimestamp === undefined ? undefined : yield* reader.fetch("cluster", undefined, name))
   if (found === undefined) return { _tag: "Absent", proven: deployment.metadata.deletionTimestamp !== undefined }
   const ready = found.status?.conditions?.find(({ type }) => type === "Ready")
-  return { _tag: "Present", ready: ready?.status === "True", message: ready?.message ? `: ${ready.message}` : "" }
+  return { _tag: "Present", name, ready: ready?.status === "True", message: ready?.message ? `: ${ready.message}` : "" }
 })
 
 const adminViews = Effect.fnUntraced(function* (

@@ -26,7 +26,7 @@ export interface Snapshot {
 
 export type ClusterState =
   | { readonly _tag: "NotUsed" }
-  | { readonly _tag: "Present"; readonly ready: boolean; readonly message: string }
+  | { readonly _tag: "Present"; readonly name: string; readonly ready: boolean; readonly message: string }
   /** `proven`: a live read answered 404. The cache alone proves nothing. */
   | { readonly _tag: "Absent"; readonly proven: boolean }
 

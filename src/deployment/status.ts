@@ -44,13 +44,13 @@ const urgency: ReadonlyArray<Failure["error"]["_tag"]> = ["Unavailable", "Forbid
 /** undefined: what was written before still says it best. */
 const readyNow = (snapshot: Snapshot, verdict: Verdict, report: Report, collision: boolean): Ready | undefined => {
   const failure = worst(report)
-  if (failure !== undefined) return failureReady(failure)
+  if (failure !== undefined) return at(verdict, failureReady(failure))
   if (verdict.state._tag === "Deleted" || verdict.state._tag === "Suspended") return undefined
   if (collision) return readyOf({ ...verdict, state: { _tag: "Collision" } }, snapshot)
   const registered = report.outcomes.find((outcome) => outcome._tag === "Registered")
   // The next pass, at once, has the same to say and more: one write instead of two.
   const passing = ["Registering", "Starting", "Asking"].includes(verdict.state._tag)
-  if (registered === undefined) return passing ? undefined : readyOf(verdict, snapshot)
+  if (registered === undefined) return passing ? undefined : at(verdict, readyOf(verdict, snapshot))
   if (registered.misrouted.length === 0) {
     // With older versions about, the next pass, at once, has more to say: one write instead of two.
     return snapshot.replicaSets.length > 1 ? undefined : readyOf({ ...verdict, state: { _tag: "Deployed", pods: undefined } }, snapshot)
@@ -63,6 +63,12 @@ const readyNow = (snapshot: Snapshot, verdict: Verdict, report: Report, collisio
     reconciling: true,
   }
 }
+
+/** Which server: an operator has many, and the text of a broken connection names none. */
+const at = ({ server }: Verdict, ready: Ready | undefined): Ready | undefined =>
+  ready !== undefined && server !== undefined && ready.reason.startsWith("AdminCall")
+    ? { ...ready, message: `${server.key}: ${ready.message}` }
+    : ready
 
 /**
  * A Create found the name in use by something that is not this very version. One that is has been made by an earlier

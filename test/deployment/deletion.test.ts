@@ -40,6 +40,17 @@ describe("a ServiceDeployment that is being deleted", () => {
     expect(decided(world)).toMatchObject({ verdict: { state: { _tag: "DeletionDraining" } } })
   })
 
+  it("believes nothing that was asked before it was asked for", () => {
+    const before = { ...world, admin: server({ v1: { id: "dp_1" } }, { Greeter: "dp_1" }, { askedAt: at(989) }) }
+    expect(planned(before)).toEqual(["need usage of url/http://admin:9070"])
+  })
+
+  it("watches a version that waits for its deadline: it is the latest, and new work takes the deadline off", () => {
+    const waiting = { ...world, versions: [version("v1", { id: "dp_1", removeAt: 1100 })] }
+    expect(decided(waiting)).toMatchObject({ steps: [], interests: [{ look: "usage", ids: ["dp_1"] }] })
+    expect(planned({ ...waiting, admin: admin({ pinned: 1 }) })).toEqual([`in use ${v1}: drop durable.dev/remove-version-at from ${v1}`])
+  })
+
   it("keeps no history, and forgets before it deletes", () => {
     expect(planned({ ...world, versions: [version("v1", { id: "dp_1", removeAt: 999 })] })).toEqual([
       `retire ${v1}: forget dp_1`,

@@ -86,6 +86,15 @@ describe("deletePolicy force", () => {
     expect(decided(away)).toMatchObject({ verdict: { state: { _tag: "Unreachable" } } })
   })
 
+  it("does not wait for a deadline that was written down while it drained", () => {
+    const given = world({ restate: force })
+    const stamped = {
+      ...given,
+      versions: [version("v2", { id: "dp_2", createdAt: 5, removeAt: 5_000 }), version("v1", { id: "dp_1", removeAt: 5_000 })],
+    }
+    expect(planned(stamped)).toEqual(all)
+  })
+
   it("asks again rather than destroy on an old answer", () => {
     const given = world({ restate: force })
     const old = { ...given, admin: server({ v1: { id: "dp_1" } }, {}, { askedAt: now - 5_001 }) }
@@ -127,6 +136,14 @@ describe("a drain with a time limit", () => {
       },
     })
     expect(concluded(overdue).announcements).toContainEqual(expect.objectContaining({ type: "Warning", reason: "DeletionDrainOverdue" }))
+  })
+
+  it("is not overdue while it only waits out the drain delay", () => {
+    const idle = server({ v1: { id: "dp_1" }, v2: { id: "dp_2" } }, { Greeter: "dp_2" }, { askedAt: now })
+    expect(concluded({ ...world({ restate: drain("hold"), waited: 61, told: false }), admin: idle }).status).toMatchObject({
+      deletion: { phase: "Draining", totalPendingInvocations: 0 },
+      conditions: [{ reason: "DeploymentDraining" }, {}],
+    })
   })
 
   it("goes by force past the limit when it says so, and is never shown as overdue (scenario 96)", () => {

@@ -86,7 +86,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "destruction on an old answer",
     file: cleanup,
-    from: `snapshot.now - freshness, version.removeAt ?? 0, deletedAt(snapshot))`,
+    from: `snapshot.now - freshness, removeAt ?? 0, deletedAt(snapshot))`,
     to: `0)`,
     killedBy: [drainTest, "asks again rather than destroy on an answer older than 5 s"],
   },
