@@ -17,7 +17,7 @@ import type { Verdict } from "./verdict.ts"
 import { deletionStatus, recalled, versions } from "./version-status.ts"
 
 export const conclude = (snapshot: Snapshot, decided: Plan<Verdict>, report: Report, settings: DeploymentSettings): Conclusion => {
-  const plan = { ...decided, verdict: recalled(decided.verdict, snapshot) }
+  const plan = { ...decided, verdict: recalled(decided.verdict, snapshot, report) }
   const failure = worst(report)
   const registered = report.outcomes.find((outcome) => outcome._tag === "Registered")
   const collision = plan.verdict.state._tag === "Collision" || collided(snapshot, plan.verdict, report, settings)
@@ -28,7 +28,7 @@ export const conclude = (snapshot: Snapshot, decided: Plan<Verdict>, report: Rep
         ? suspended(snapshot)
         : ready === undefined
           ? undefined
-          : status(snapshot, plan.verdict, ready, registered?.id, collision, report),
+          : status(snapshot, plan.verdict, ready, registered?.id, collision),
     announcements: announcements(snapshot, plan.verdict, ready, report),
     requeue: requeue(snapshot, plan, report, collision),
     outcome: failure === undefined ? (ready?.status === "True" ? "ok" : outcomeOf(plan.verdict, settings)) : label(failure),
@@ -86,14 +86,7 @@ const collided = ({ deployment }: Snapshot, { wanted }: Verdict, report: Report,
 
 type Status = NonNullable<Conclusion["status"]>
 
-const status = (
-  snapshot: Snapshot,
-  verdict: Verdict,
-  ready: Ready,
-  registered: string | undefined,
-  collision: boolean,
-  report: Report,
-): Status => {
+const status = (snapshot: Snapshot, verdict: Verdict, ready: Ready, registered: string | undefined, collision: boolean): Status => {
   const { deployment, replicaSets, now } = snapshot
   const { generation = 0 } = deployment.metadata
   const before = deployment.status
@@ -112,7 +105,7 @@ const status = (
       : { labelSelector: labelSelector(deployment, verdict.wanted) }),
     observedGeneration: generation,
     reconciliation: isResuming(before, ready) ? "ResumingReconciliation" : "Reconciling",
-    versions: versions(snapshot, verdict, deploymentId, report),
+    versions: versions(snapshot, verdict, deploymentId),
     ...(deletion === undefined || deletion === null ? {} : { deletion }),
     conditions: conditions(before?.conditions, ready, generation, now).map((condition) => ({ ...condition })),
   }

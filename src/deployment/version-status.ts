@@ -7,16 +7,19 @@ import type { Snapshot } from "./snapshot.ts"
 import type { Older, Verdict } from "./verdict.ts"
 
 /**
- * The verdict with what was last known of versions whose server is silent now: a blip of the server changes no text, and so
- * costs no write. Only for people: nothing is decided upon it.
+ * The verdict with what was last known of versions that this pass says nothing new of: their server is silent, or they were
+ * to go and have not gone yet. A blip changes no text, and so costs no write. Only for people: nothing is decided upon it.
  */
-export const recalled = (verdict: Verdict, { deployment, replicaSets }: Snapshot): Verdict => {
-  const { wanted } = verdict
-  if (wanted === undefined && verdict.older === undefined) return verdict
+export const recalled = (verdict: Verdict, { deployment, replicaSets }: Snapshot, report: Report): Verdict => {
+  const { older, wanted } = verdict
+  if (wanted === undefined && older === undefined) return verdict
   const before = deployment.status?.versions ?? []
-  const names = replicaSets.map(({ metadata }) => metadata.name).filter((name) => name !== wanted?.name)
-  const listed = names.toSorted((a, b) => placeIn(before, a) - placeIn(before, b))
-  return { ...verdict, older: (verdict.older ?? listed.map(unseen)).map((version) => recall(version, before)) }
+  const listed = new Set([wanted?.name, ...(older ?? []).map(({ version }) => version)])
+  const left = replicaSets
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => !listed.has(name) && !isGone(name, report))
+    .toSorted((a, b) => placeIn(before, a) - placeIn(before, b))
+  return { ...verdict, older: [...(older ?? []), ...left.map(unseen)].map((version) => recall(version, before)) }
 }
 
 const placeIn = (versions: ReadonlyArray<VersionStatus>, wanted: string): number => versions.findIndex(({ name }) => name === wanted)
@@ -33,11 +36,12 @@ const unseen = (version: string): Older => ({
 
 const recall = (older: Older, before: ReadonlyArray<VersionStatus>): Older => {
   const entry = older.state === "Unknown" ? before.find(({ name }) => name === older.version) : undefined
-  if (entry === undefined || entry.state === "Current") return older
+  if (entry === undefined) return older
   const removeAt = Date.parse(entry.removeAt ?? "")
   return {
     ...older,
-    state: entry.state,
+    // What was the current version a moment ago gets all new work until another one has been registered.
+    state: entry.state === "Current" ? "InUse" : entry.state,
     id: entry.deploymentId ?? older.id,
     pinned: entry.pinned ?? 0,
     unpinned: entry.unpinned ?? 0,
@@ -45,28 +49,20 @@ const recall = (older: Older, before: ReadonlyArray<VersionStatus>): Older => {
   }
 }
 
-export const versions = (
-  snapshot: Snapshot,
-  { older, wanted }: Verdict,
-  id: string | undefined,
-  report: Report,
-): ReadonlyArray<VersionStatus> => {
-  const { deployment, now, replicaSets } = snapshot
+const isGone = (name: string, { outcomes }: Report): boolean =>
+  outcomes.some(
+    ({ _tag, action }) => _tag === "Done" && action._tag === "Delete" && action.ref.kind === "ReplicaSet" && action.ref.name === name,
+  )
+
+/** `status.versions` of a verdict that has been {@link recalled}. */
+export const versions = (snapshot: Snapshot, { older, wanted }: Verdict, id: string | undefined): ReadonlyArray<VersionStatus> => {
+  const { deployment, now } = snapshot
   const before = deployment.status?.versions ?? []
-  const known = (older ?? []).map(entryOf)
-  const listed = new Set([wanted?.name, ...known.map(({ name }) => name)])
-  // What this pass has said nothing about, or wanted to remove and could not.
-  const left = replicaSets
-    .map(({ metadata }) => metadata.name)
-    .filter((name) => !listed.has(name) && !isGone(name, report))
-    .toSorted()
-    .map((name) => before.find((entry) => entry.name === name && (wanted === undefined || entry.state !== "Current")) ?? unknown(name))
+  if (older === undefined) return before
   const current: ReadonlyArray<VersionStatus> =
     wanted === undefined ? [] : [{ name: wanted.name, state: "Current", ...(id ? { deploymentId: id } : {}) }]
-  return [...current, ...known, ...left].map((entry) => ({ ...entry, since: since(entry, before) ?? rfc3339(now) }))
+  return [...current, ...older.map(entryOf)].map((entry) => ({ ...entry, since: since(entry, before) ?? rfc3339(now) }))
 }
-
-const unknown = (name: string): VersionStatus => ({ name, state: "Unknown" })
 
 const entryOf = ({ id, pinned, removeAt, state, unpinned, version }: Older): VersionStatus => ({
   name: version,
@@ -75,11 +71,6 @@ const entryOf = ({ id, pinned, removeAt, state, unpinned, version }: Older): Ver
   ...(state === "InUse" ? { pinned: rounded(pinned), unpinned: rounded(unpinned) } : {}),
   ...(removeAt === undefined ? {} : { removeAt: rfc3339NotBefore(removeAt) }),
 })
-
-const isGone = (name: string, { outcomes }: Report): boolean =>
-  outcomes.some(
-    ({ _tag, action }) => _tag === "Done" && action._tag === "Delete" && action.ref.kind === "ReplicaSet" && action.ref.name === name,
-  )
 
 const since = ({ name, state }: VersionStatus, before: ReadonlyArray<VersionStatus>): string | undefined =>
   before.find((entry) => entry.name === name && entry.state === state)?.since ?? undefined
