@@ -1,3 +1,4 @@
+import { floorWithoutOperator } from "./cpu.ts"
 import type { Figures } from "./figures.ts"
 import { names, type Phase, round } from "./phase.ts"
 
@@ -18,7 +19,7 @@ const slack = 1.2
 const adminCallsPerMinute = 12
 
 /** The budgets whose phases have been measured. */
-export const budgetsOf = ({ phases, calibration, settings, memoryMiB }: Omit<Figures, "budgets">): ReadonlyArray<Budget> => {
+export const budgetsOf = ({ phases, calibration, settings, environment, memoryMiB }: Omit<Figures, "budgets">): ReadonlyArray<Budget> => {
   const find = (name: string): Phase | undefined => phases.find((phase) => phase.name === name)
   const perObject = (what: string, name: string, limit: number) => {
     const phase = find(name)
@@ -38,21 +39,28 @@ export const budgetsOf = ({ phases, calibration, settings, memoryMiB }: Omit<Fig
     ...(draining === undefined
       ? []
       : [budget("draining with pinned work: admin calls a minute", adminCallsPerMinute, draining.admin.callsPerMinute)]),
-    ...convergence("create", find(names.create), { calibration, settings }),
-    ...convergence("rollout", find(names.rollout), { calibration, settings }),
+    ...convergence("create", find(names.create), { calibration, settings, environment }),
+    ...convergence("rollout", find(names.rollout), { calibration, settings, environment }),
     ...(find(names.steady) === undefined ? [] : [budget("memory at rest, MiB", 110, memoryMiB.rest)]),
     budget("memory at its peak, MiB", 120, memoryMiB.peak),
   ]
 }
 
-const convergence = (of: "create" | "rollout", phase: Phase | undefined, figures: Pick<Figures, "calibration" | "settings">) => {
+const convergence = (
+  of: "create" | "rollout",
+  phase: Phase | undefined,
+  figures: Pick<Figures, "calibration" | "settings" | "environment">,
+) => {
   if (phase?.converged === undefined) return []
   const { registrationSeconds, writesPerSecond, servicesPerSecond } = figures.calibration
   const { count } = figures.settings
-  const { seconds, writes, benchWrites } = phase.converged
+  const { seconds, writes, benchWrites, cpuSeconds } = phase.converged
   const bound = slack * (registrationSeconds[of] + writes / writesPerSecond)
   const fair = slack * (registrationSeconds[of] + (writes + benchWrites - count) / writesPerSecond + count / servicesPerSecond)
-  const note = `${round(fair)} with the ${benchWrites} writes of the bench, and with ${count} Services at their own rate`
+  const floor = floorWithoutOperator(cpuSeconds, figures.environment.cores)
+  const note =
+    `${round(fair)} with the ${benchWrites} writes of the bench, and with ${count} Services at their own rate; ` +
+    `the CPU of all but the operator fills the cores for ${floor}`
   return [{ ...budget(`${of}: seconds until all are Ready`, bound, seconds), note }]
 }
 

@@ -39,6 +39,10 @@ export const cpuBetween = (before: CpuSeconds, after: CpuSeconds): CpuSeconds =>
   }
 }
 
+/** Seconds in which the cores can do what all programs but the operator had to do: no operator can be faster than that. */
+export const floorWithoutOperator = (used: CpuSeconds, cores: number): number =>
+  round((used.bench + used.apiServer + used.etcd + used.controllerManager + used.durableServer) / cores)
+
 const timeOf = (pid: number | undefined): number => {
   if (pid === undefined) return 0
   try {

@@ -31,8 +31,14 @@ export interface Phase {
   readonly name: string
   /** Until the goal was reached, as the bench saw it. */
   readonly seconds: number
-  /** When all objects were Ready, and how many writes it took, of the operator and of the bench; for phases that have such a moment. */
-  readonly converged?: { readonly seconds: number; readonly writes: number; readonly benchWrites: number }
+  /** When all objects were Ready, and what it took until then; for phases that have such a moment. */
+  readonly converged?: {
+    readonly seconds: number
+    /** Of the operator. */
+    readonly writes: number
+    readonly benchWrites: number
+    readonly cpuSeconds: CpuSeconds
+  }
   readonly kubernetes: {
     /** All but lists and watches. */
     readonly requests: number

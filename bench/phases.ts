@@ -165,6 +165,7 @@ export class Phases {
         seconds: round(elapsed()),
         writes: this.#recorder.sofar.kubernetes.filter(isWrite).length,
         benchWrites: world.ownWrites - ownWrites,
+        cpuSeconds: cpuBetween(cpu, cpuSeconds(world.sandbox.processes)),
       }
     })
     const seconds = elapsed()
