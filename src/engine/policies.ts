@@ -13,8 +13,11 @@ export const policies = {
   unavailable: growing,
   /** The server refused for good: a slow second look, without a write. */
   rejected: Schedule.spaced("5 minutes"),
-  /** A right is missing; only a person can help. */
-  forbidden: Schedule.spaced("5 minutes"),
+  /**
+   * A right is missing and only a person can help; or the API server has just started, and answers 403 for a second until
+   * it has read its roles. So soon again at first: 5 s, 10 s, 20 s … 5 min.
+   */
+  forbidden: Schedule.min([Schedule.exponential("5 seconds"), Schedule.spaced("5 minutes")]).pipe(Schedule.jittered),
   /** A defect of ours: logged with its cause, counted; the other keys go on. */
   defect: Schedule.spaced("5 minutes"),
 } as const satisfies { readonly [name: string]: Schedule.Schedule<unknown> }

@@ -39,7 +39,11 @@ interface Entry extends Timed {
   rank: number
 }
 
-type Step = Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>>
+interface Backoff {
+  readonly step: Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>>
+  /** When the try comes that was last asked for. */
+  due: number
+}
 
 /** The keyed work queue: one entry a key, the earliest time and the highest priority win, never two passes of a key at once. */
 export class WorkQueue extends Context.Service<
@@ -69,7 +73,7 @@ export const make = Effect.fnUntraced(function* ({ concurrency = 32, patience = 
 
   const entries = new Map<Key, Entry>()
   const active = new Set<Key>()
-  const failures = new Map<Key, Map<PolicyName, Step>>()
+  const failures = new Map<Key, Map<PolicyName, Backoff>>()
   const later = new Heap<Entry>()
   const lines = [new Line<Entry>(), new Line<Entry>(), new Line<Entry>()] as const
   const line = (rank: number): Line<Entry> => lines[rank] ?? lines[2]
@@ -120,20 +124,28 @@ export const make = Effect.fnUntraced(function* ({ concurrency = 32, patience = 
     return next.key
   }
 
-  /** Milliseconds until the next try, from the policy's own schedule for this key. */
+  /**
+   * Milliseconds until the next try, from the policy's own schedule for this key. A pass that something else woke before
+   * that try does not make the wait longer when it fails too: three events in the second in which the API server is away
+   * would turn 30 s into two minutes.
+   */
   const backoff = Effect.fnUntraced(function* (key: Key, policy: PolicyName) {
-    const steps = failures.get(key) ?? new Map<PolicyName, Step>()
-    failures.set(key, steps)
-    let step = steps.get(policy)
-    if (step === undefined) {
-      step = yield* Schedule.toStep<unknown, unknown, never, never>(policies[policy])
-      steps.set(policy, step)
+    const waits = failures.get(key) ?? new Map<PolicyName, Backoff>()
+    failures.set(key, waits)
+    let wait = waits.get(policy)
+    if (wait === undefined) {
+      wait = { step: yield* Schedule.toStep<unknown, unknown, never, never>(policies[policy]), due: 0 }
+      waits.set(policy, wait)
     }
-    // Policies have no end; were one to end, the key must still come back.
-    return yield* step(now(), undefined).pipe(
-      Effect.map(([, delay]) => Duration.toMillis(delay)),
-      Effect.catchCause(() => Effect.succeed(delays.resync)),
-    )
+    if (wait.due <= now()) {
+      // Policies have no end; were one to end, the key must still come back.
+      const delay = yield* wait.step(now(), undefined).pipe(
+        Effect.map(([, next]) => Duration.toMillis(next)),
+        Effect.catchCause(() => Effect.succeed(delays.resync)),
+      )
+      wait.due = now() + delay
+    }
+    return wait.due - now()
   })
 
   const settle = Effect.fnUntraced(function* (key: Key, requeue: Conclusion["requeue"]) {

@@ -213,6 +213,20 @@ describe("queue", () => {
     }),
   )
 
+  it.effect("failures of passes that something else woke do not make the wait longer", () =>
+    Effect.gen(function* () {
+      const { queue, run, times } = yield* started(() => Effect.succeed({ _tag: "Retry", policy: "unavailable" }))
+      yield* Effect.forkScoped(run)
+      for (const _ of [1, 2, 3, 4]) {
+        queue.add("a", "world")
+        yield* seconds(1)
+      }
+      assert.strictEqual(times().length, 4)
+      yield* seconds(33)
+      assert.strictEqual(times().length, 5)
+    }),
+  )
+
   it.effect("a conflict is tried again at once, once, and then like an unavailable server", () =>
     Effect.gen(function* () {
       const { queue, run, times } = yield* started(() => Effect.succeed({ _tag: "Retry", policy: "conflict" }))
@@ -222,6 +236,19 @@ describe("queue", () => {
       assert.deepStrictEqual(times(), [0, 0])
       yield* seconds(17)
       assert.strictEqual(times().length, 3)
+    }),
+  )
+
+  // An API server that has just started answers 403 until it has read its roles: the harness lost 5 minutes to that.
+  it.effect("a missing right is asked for again after 5 s, then ever less often", () =>
+    Effect.gen(function* () {
+      const { queue, run, times } = yield* started(() => Effect.succeed({ _tag: "Retry", policy: "forbidden" }))
+      yield* Effect.forkScoped(run)
+      queue.add("a", "world")
+      yield* seconds(3600)
+      const waits = times().map((at, i) => at - (times()[i - 1] ?? 0))
+      const expected = [0, 5, 10, 20, 40, 80, 160, 300, 300]
+      expected.forEach((wait, i) => assert.approximately(waits[i] ?? -1, wait, wait * 0.2 + 0.01, `wait ${i}`))
     }),
   )
 
