@@ -6,10 +6,11 @@ OUT ?= figures.json
 ROLLOVERS ?= 40
 COUNT ?= 2000
 FROM ?= 1
-.PHONY: help demo test unit real e2e histories sweep mutants faults soak bench synth verify lint format build sandbox clean
+EVERY ?= 1
+.PHONY: help demo test unit real e2e histories sweep mutants faults plants soak bench bench-hang synth verify lint format build sandbox clean
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Not `npm ci`: it refuses a lock file without the packages of other platforms, which not every registry serves.
 node_modules/.installed: package.json package-lock.json .npmrc
@@ -41,14 +42,20 @@ sweep: node_modules/.installed ## eight kinds of trouble at every call of eight 
 mutants: node_modules/.installed ## wrong versions of decide and act, each of which a named test must notice
 	@node test/mutants/main.ts
 
-faults: build ## kill the operator before and after every write of a rollover; prints a table
-	@node test/faults/main.ts
+faults: build ## nine troubles at every call of eight histories, on real servers; prints a table (EVERY=)
+	@node test/faults/main.ts --every $(EVERY)
+
+plants: build ## six bugs planted into the operator, each of which the runs of `make faults` must find
+	@node test/faults/main.ts --plants
 
 soak: build ## 40 rollovers under 20 invocations a second: none lost, none run twice (ROLLOVERS=)
 	@node test/soak/main.ts --rollovers $(ROLLOVERS)
 
 bench: build ## requests, admin calls, time and memory for N objects (N=100 OUT=figures.json)
 	@node bench/main.ts --count $(N) --out $(OUT)
+
+bench-hang: build ## what one hanging admin server costs the objects of nine others
+	@node bench/hang.ts
 
 synth: node_modules/.installed ## generate types, CRDs and install.yaml from schemas/
 	@node synth/main.ts

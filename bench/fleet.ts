@@ -12,11 +12,11 @@ export const fleetPath = `/apis/${group}/${version}/namespaces/${namespace}/${pl
 /** Connections of the bench when it acts as the users. */
 const width = 10
 
-/** How the server is named in the objects; where the name leads is the admin proxy's affair. */
-const server = { namespace: "durable", name: "durable-server" }
+/** How a server is named in the objects; where the name leads is the admin proxy's affair. */
+export const serverName = (index: number): string => (index === 0 ? "durable-server" : `durable-server-${index}`)
 
 /** A ServiceDeployment of the bench. */
-export const deploymentOf = (name: string, image: string, drainDelaySeconds: number) => ({
+export const deploymentOf = (name: string, image: string, drainDelaySeconds: number, server = serverName(0)) => ({
   apiVersion: `${group}/${version}`,
   kind,
   metadata: { name, namespace },
@@ -29,7 +29,7 @@ export const deploymentOf = (name: string, image: string, drainDelaySeconds: num
       metadata: { labels: { app: name } },
       spec: { containers: [{ name: "service", image, ports: [{ name: "service", containerPort: 9080 }] }] },
     },
-    restate: { register: { service: server }, drainDelaySeconds },
+    restate: { register: { service: { namespace: "durable", name: server } }, drainDelaySeconds },
   },
 })
 
@@ -38,17 +38,20 @@ export class Fleet {
   readonly #client: KubernetesClient
   readonly #count: number
   readonly #drainDelaySeconds: number
+  readonly #servers: number
   #objects: Reflector<Deployment> | undefined
   #writes = 0
 
-  private constructor(client: KubernetesClient, count: number, drainDelaySeconds: number) {
+  private constructor(client: KubernetesClient, count: number, drainDelaySeconds: number, servers: number) {
     this.#client = client
     this.#count = count
     this.#drainDelaySeconds = drainDelaySeconds
+    this.#servers = servers
   }
 
-  static async start(client: KubernetesClient, count: number, drainDelaySeconds: number): Promise<Fleet> {
-    const fleet = new Fleet(client, count, drainDelaySeconds)
+  /** The objects take turns among the servers. */
+  static async start(client: KubernetesClient, count: number, drainDelaySeconds: number, servers = 1): Promise<Fleet> {
+    const fleet = new Fleet(client, count, drainDelaySeconds, servers)
     fleet.#objects = await Reflector.start<Deployment>(client, fleetPath)
     return fleet
   }
@@ -68,8 +71,15 @@ export class Fleet {
     return this.#all().filter(isReady).length
   }
 
+  /** How many of the objects are Ready that are not registered with that server. */
+  readyBeside(server: string): number {
+    return this.#all().filter((object) => isReady(object) && object.spec?.restate.register.service?.name !== server).length
+  }
+
   create(image: string): Promise<void> {
-    return this.#each((name) => this.#client.create(fleetPath, deploymentOf(name, image, this.#drainDelaySeconds)))
+    return this.#each((name, index) =>
+      this.#client.create(fleetPath, deploymentOf(name, image, this.#drainDelaySeconds, serverName(index % this.#servers))),
+    )
   }
 
   /** Rolls every object to another image. Ready means the new version as soon as this returns. */
@@ -108,10 +118,10 @@ export class Fleet {
     return [...(this.#objects?.values() ?? [])]
   }
 
-  #each(act: (name: string) => Promise<unknown>): Promise<void> {
+  #each(act: (name: string, index: number) => Promise<unknown>): Promise<void> {
     return inParallel(Array(this.#count).keys(), width, (index) => {
       this.#writes += 1
-      return act(`bench-${index}`)
+      return act(`bench-${index}`, index)
     })
   }
 }

@@ -8,6 +8,7 @@ export const namespace = "bench"
 
 /** A ServiceDeployment as far as the bench looks at it. */
 export interface Deployment extends KubernetesObject {
+  readonly spec?: ServiceDeployment["spec"]
   readonly status?: ServiceDeployment["status"]
 }
 

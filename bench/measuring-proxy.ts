@@ -13,6 +13,8 @@ export interface ProxyOptions {
   readonly identity?: Identity
   /** Called with each request; the function it returns, with the status of the answer, 0 for none. */
   readonly onRequest: (request: http.IncomingMessage) => (status: number) => void
+  /** Asked with each request: one for a server that hangs is taken and never answered. */
+  readonly hangs?: (request: http.IncomingMessage) => boolean
 }
 
 /** A running proxy. */
@@ -34,6 +36,7 @@ export const startProxy = async (options: ProxyOptions): Promise<MeasuringProxy>
 
   const forward = (request: http.IncomingMessage, response: http.ServerResponse): void => {
     const answered = onRequest(request)
+    if (options.hangs?.(request) === true) return
     const asked = new URL(request.url ?? "/", upstream)
     const outgoing = send({
       hostname: upstream.hostname,

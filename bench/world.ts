@@ -23,6 +23,8 @@ import { playedControllers, StandInControllers } from "./stand-in-controllers.ts
 export interface WorldOptions {
   readonly count: number
   readonly drainDelaySeconds: number
+  /** Admin APIs as the operator sees them; behind all of their names is the one real server. */
+  readonly servers?: number
   readonly recorder: Recorder
   readonly progress: (line: string) => void
 }
@@ -41,6 +43,8 @@ export class World {
   readonly #adminProxy: string
   #operator: OperatorProcess | undefined
   #ended: Exit | undefined
+  /** A name of a server: what the operator asks it is taken and never answered. */
+  hanging: string | undefined
 
   private constructor(parts: Parts) {
     this.sandbox = parts.sandbox
@@ -56,7 +60,7 @@ export class World {
   }
 
   /** Starts everything but the operator. */
-  static async open({ count, drainDelaySeconds, recorder, progress }: WorldOptions): Promise<World> {
+  static async open({ count, drainDelaySeconds, servers, recorder, progress }: WorldOptions): Promise<World> {
     const sandbox = await startSandbox({ node: "none", withoutControllers: playedControllers, progress })
     const undo: Array<() => void> = []
     try {
@@ -68,24 +72,27 @@ export class World {
       const endpoint = await Endpoint.start()
       undo.push(() => endpoint.close())
       const api = await startApiProxy(sandbox, installed, recorder)
+      let world: World | undefined
       const admin = await startProxy({
         upstream: sandbox.adminUrl,
+        hangs: ({ url }) => world?.hanging !== undefined && new URL(url ?? "/", sandbox.adminUrl).hostname.startsWith(`${world.hanging}.`),
         onRequest: (request) => {
           const call = callOf(request.method ?? "", request.url ?? "")
           const at = Date.now()
           return (status) => recorder.addAdmin({ at, call, status, ms: Date.now() - at })
         },
       })
-      return new World({
+      world = new World({
         sandbox,
         installed,
         endpoint,
-        fleet: await Fleet.start(client, count, drainDelaySeconds),
+        fleet: await Fleet.start(client, count, drainDelaySeconds, servers),
         controllers: await StandInControllers.start(client, endpoint.port),
         kubeconfig: api.kubeconfig,
         proxies: [api.proxy, admin],
         adminProxy: admin.url,
       })
+      return world
     } catch (error) {
       undo.forEach((step) => step())
       await sandbox.stop().catch(() => {})

@@ -5,7 +5,7 @@
  * its nursery to 16 MiB and keeps it) and with `NODE_COMPILE_CACHE` set to a folder that an earlier start has filled
  * (parsing 2 MB leaves some 18 MiB behind). An image should set both.
  */
-import { build, type BuildOptions } from "esbuild"
+import { build, type BuildOptions, type Plugin } from "esbuild"
 import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -18,8 +18,11 @@ const guard = `if (Number(process.versions.node.split(".")[0]) < ${oldest}) {
 }`
 
 /** Writes the bundle and says what it is made of: kilobytes of each package, largest first. */
-export const bundle = async (outfile: string): Promise<ReadonlyArray<readonly [name: string, kilobytes: number]>> => {
-  const { metafile } = await build({ ...options, outfile })
+export const bundle = async (
+  outfile: string,
+  plugins: Array<Plugin> = [],
+): Promise<ReadonlyArray<readonly [name: string, kilobytes: number]>> => {
+  const { metafile } = await build({ ...options, outfile, plugins })
   const shares = new Map<string, number>()
   for (const [path, { bytesInOutput }] of Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs))) {
     const name = /node_modules\/((?:@[^/]+\/)?[^/]+)(?!.*node_modules\/)/.exec(path)?.[1] ?? "service-operator"

@@ -47,6 +47,8 @@ export interface ControlPlane {
   readonly binaries: string
   /** Writes `<directory>/conf/<name>.kubeconfig` for a client certificate of this subject and returns its path. */
   kubeconfigFor(name: string, subject: Subject): string
+  /** Kills the API server and starts it again on the same port and etcd; some 3 s during which nobody answers. */
+  restartApiServer(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -131,32 +133,35 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
   })
 
   await waitFor("etcd", async () => (await fetch(`${etcdUrl}/health`)).ok, mustRun("etcd"))
-  await processes.start("kube-apiserver", join(binaries, "kube-apiserver"), [
-    `--etcd-servers=${etcdUrl}`,
-    `--bind-address=${bindAddress}`,
-    `--secure-port=${apiPort}`,
-    `--advertise-address=${advertiseAddress}`,
-    `--service-cluster-ip-range=${serviceCidr}`,
-    "--authorization-mode=Node,RBAC",
-    "--enable-admission-plugins=NodeRestriction",
-    "--allow-privileged=true",
-    "--profiling=false",
-    `--client-ca-file=${authorityFile.certificate}`,
-    `--tls-cert-file=${apiServer.certificate}`,
-    `--tls-private-key-file=${apiServer.key}`,
-    `--kubelet-client-certificate=${toKubelets.certificate}`,
-    `--kubelet-client-key=${toKubelets.key}`,
-    `--kubelet-certificate-authority=${authorityFile.certificate}`,
-    "--kubelet-preferred-address-types=InternalIP",
-    `--service-account-issuer=${issuer}`,
-    `--service-account-key-file=${tokenPublicKey}`,
-    `--service-account-signing-key-file=${tokenKey}`,
-    ...(options.apiServerFlags ?? []),
-  ])
+  const startApiServer = () =>
+    processes.start("kube-apiserver", join(binaries, "kube-apiserver"), [
+      `--etcd-servers=${etcdUrl}`,
+      `--bind-address=${bindAddress}`,
+      `--secure-port=${apiPort}`,
+      `--advertise-address=${advertiseAddress}`,
+      `--service-cluster-ip-range=${serviceCidr}`,
+      "--authorization-mode=Node,RBAC",
+      "--enable-admission-plugins=NodeRestriction",
+      "--allow-privileged=true",
+      "--profiling=false",
+      `--client-ca-file=${authorityFile.certificate}`,
+      `--tls-cert-file=${apiServer.certificate}`,
+      `--tls-private-key-file=${apiServer.key}`,
+      `--kubelet-client-certificate=${toKubelets.certificate}`,
+      `--kubelet-client-key=${toKubelets.key}`,
+      `--kubelet-certificate-authority=${authorityFile.certificate}`,
+      "--kubelet-preferred-address-types=InternalIP",
+      `--service-account-issuer=${issuer}`,
+      `--service-account-key-file=${tokenPublicKey}`,
+      `--service-account-signing-key-file=${tokenKey}`,
+      ...(options.apiServerFlags ?? []),
+    ])
+  await startApiServer()
   const client = await KubernetesClient.fromKubeconfig(kubeconfig)
   const ready = { ...mustRun("kube-apiserver"), timeoutMs: 120_000 }
   // The list of checks is no JSON; the request itself fails until the server answers 200.
-  await waitFor("the API server", async () => (await client.get<{ major: string }>("/version")).major !== "", ready)
+  const answers = () => waitFor("the API server", async () => (await client.get<{ major: string }>("/version")).major !== "", ready)
+  await answers()
   await waitFor("the API server's own objects", () => client.get("/api/v1/namespaces/kube-system"), ready)
 
   const manager = kubeconfigFor("controller-manager", { commonName: "system:kube-controller-manager" })
@@ -193,6 +198,12 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
     authorityFile: authorityFile.certificate,
     binaries,
     kubeconfigFor,
+    restartApiServer: async () => {
+      processes.signal("kube-apiserver", "SIGKILL")
+      await processes.stop("kube-apiserver")
+      await startApiServer()
+      await answers()
+    },
     stop: async () => {
       client.close()
       await Promise.all(["kube-scheduler", "kube-controller-manager"].map((name) => processes.stop(name, 5_000)))

@@ -30,6 +30,7 @@ export const useCurrentCluster = async (server: boolean): Promise<Sandbox> => {
     operatorKubeconfig: (namespace, serviceAccount) =>
       client.writeServiceAccountKubeconfig(join(directory, `${namespace}-${serviceAccount}.kubeconfig`), namespace, serviceAccount),
     restartServer: () => Promise.reject(new Error("the server of CLUSTER=current is not the sandbox's to restart")),
+    restartApiServer: () => Promise.reject(new Error("the API server of CLUSTER=current is not the sandbox's to restart")),
     stop: async () => {
       client.close()
       rmSync(directory, { recursive: true, force: true })

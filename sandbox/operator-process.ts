@@ -15,6 +15,8 @@ export interface OperatorOptions {
   readonly kubeconfig?: string
   /** Instead of the sandbox's router: where the operator sends admin calls to cluster names. */
   readonly proxyUrl?: string
+  /** Instead of the one that `make build` leaves. */
+  readonly bundle?: string
   /** Tells several operators of one sandbox apart. */
   readonly name?: string
   readonly env?: Readonly<Record<string, string>>
@@ -36,7 +38,7 @@ export interface OperatorProcess {
   stop(): Promise<void>
 }
 
-const bundle = join(import.meta.dirname, "..", "dist", "operator.mjs")
+const built = join(import.meta.dirname, "..", "dist", "operator.mjs")
 
 /** Starts the operator; it may not be ready yet. */
 export const launchOperator = async (sandbox: Sandbox, options: OperatorOptions): Promise<OperatorProcess> => {
@@ -48,7 +50,7 @@ export const launchOperator = async (sandbox: Sandbox, options: OperatorOptions)
   const name = options.name ?? "operator"
   const proxyUrl = options.proxyUrl ?? sandbox.proxyUrl
   const args = [
-    bundle,
+    options.bundle ?? built,
     "run",
     "--vocabulary",
     options.edition,

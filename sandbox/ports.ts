@@ -12,13 +12,18 @@ const isFree = (port: number, host: string): Promise<boolean> =>
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)))
   })
 
-/** Different ports that nobody listens on, chosen at random so that sandboxes side by side seldom meet. */
+/** Given out by this process. They are bound later, so eight sandboxes that start at once would meet every few runs. */
+const given = new Set<number>()
+
+/** Different ports that nobody listens on, chosen at random so that sandboxes of other processes seldom meet. */
 export const freePorts = async (count: number, host = "127.0.0.1"): Promise<ReadonlyArray<number>> => {
   const ports = new Set<number>()
   for (let attempt = 0; ports.size < count; attempt += 1) {
     if (attempt > 1_000) throw new Error(`no ${count} free ports between ${lowest} and ${highest} on ${host}`)
     const port = lowest + Math.floor(Math.random() * (highest - lowest + 1))
-    if (!ports.has(port) && (await isFree(port, host))) ports.add(port)
+    if (given.has(port)) continue
+    given.add(port)
+    if (await isFree(port, host)) ports.add(port)
   }
   return [...ports]
 }

@@ -53,6 +53,8 @@ export interface Sandbox {
   operatorKubeconfig(namespace: string, serviceAccount: string): Promise<string>
   /** Ends the durable-execution server and starts it again with its data. */
   restartServer(options?: { readonly kill?: boolean }): Promise<void>
+  /** Kills the API server and starts it again with its data. */
+  restartApiServer(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -181,6 +183,7 @@ const describe = (base: Base, controlPlane: ControlPlane, node: Sandbox["node"],
   adminUrl: server?.adminUrl ?? "",
   ingressUrl: server?.ingressUrl ?? "",
   restartServer: (how) => (server === undefined ? Promise.reject(new Error("this sandbox has no server")) : server.restart(how)),
+  restartApiServer: () => controlPlane.restartApiServer(),
   operatorKubeconfig: (namespace, serviceAccount) => {
     const file = join(base.directory, "conf", `${namespace}-${serviceAccount}.kubeconfig`)
     return controlPlane.client.writeServiceAccountKubeconfig(file, namespace, serviceAccount)

@@ -11,6 +11,7 @@ import type { Pod } from "./kubernetes-types.ts"
 import { PodAddresses } from "./pod-addresses.ts"
 import { capacity, unschedulable } from "./pod-placement.ts"
 import type { Processes } from "./processes.ts"
+import { insist } from "./insist.ts"
 import { Reflector, type Change } from "./reflector.ts"
 import { standInImages, type ImageTable } from "./stand-in-images.ts"
 import { StandInPod, type PodHost } from "./stand-in-pod.ts"
@@ -75,8 +76,10 @@ export const startStandInNode = async (options: StandInNodeOptions): Promise<Sta
     if (pod.spec.nodeName === undefined) {
       if (!placing.has(uid) && pod.metadata.deletionTimestamp === undefined) {
         placing.add(uid)
-        // Forgotten on failure, so that the next change of the pod tries again.
-        place(client, pod).catch(() => placing.delete(uid))
+        void insist(
+          () => place(client, pod),
+          () => !placing.has(uid),
+        )
       }
       return
     }
@@ -95,6 +98,7 @@ export const startStandInNode = async (options: StandInNodeOptions): Promise<Sta
     nodeName,
     stop: async () => {
       clearInterval(heart)
+      placing.clear()
       await reflector.close()
       await Promise.all([...pods.values()].map(({ pod }) => pod.vanish()))
       addresses.close()

@@ -1,4 +1,4 @@
-import { ApiError } from "./kubernetes-client.ts"
+import { insist } from "./insist.ts"
 import type { Container, Pod } from "./kubernetes-types.ts"
 import { loopbackOf } from "./pod-addresses.ts"
 import { StandInContainer, type ContainerHost } from "./stand-in-container.ts"
@@ -95,11 +95,10 @@ export class StandInPod {
     await this.#writing
     if (this.#gone) return
     const { uid } = this.#pod.metadata
-    try {
-      await this.#host.client.delete(this.#path(), { gracePeriodSeconds: 0, preconditions: { uid } })
-    } catch {
-      // Another pod of that name, or no API server: either way nothing is left to do here.
-    }
+    await insist(
+      () => this.#host.client.delete(this.#path(), { gracePeriodSeconds: 0, preconditions: { uid } }),
+      () => this.#gone,
+    )
   }
 
   #graceMs(): number {
@@ -131,14 +130,11 @@ export class StandInPod {
     while (this.#dirty && !this.#gone) {
       this.#dirty = false
       const { uid } = this.#pod.metadata
-      try {
+      await insist(
         // Strategic: conditions that others wrote stay. The uid keeps the status off a later pod of the same name.
-        await this.#host.client.patch(`${this.#path()}/status`, { metadata: { uid }, status: this.#status() }, "strategic")
-      } catch (error) {
-        if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return
-        this.#dirty = true
-        await new Promise((resolve) => setTimeout(resolve, 200).unref())
-      }
+        () => this.#host.client.patch(`${this.#path()}/status`, { metadata: { uid }, status: this.#status() }, "strategic"),
+        () => this.#gone,
+      )
     }
   }
 

@@ -1,69 +1,87 @@
 /**
- * Kills the operator (SIGKILL) before and after each write and each admin POST or DELETE of a rollover with an
- * invocation running on version 1, one run per index, and checks the end of every run. Prints a table; exits non-zero
- * when a run does not end as it must.
+ * Plays the standard histories on real servers (API server, durable-execution server, endpoints) once for each call of
+ * the operator and each trouble, checks laws and ends, and prints a table of calls by troubles. With `--plants` it shows
+ * that it can fail: operators with a planted bug each, which it must find.
  */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { OperatorWorld } from "../support/operator-world.ts"
-import { rollover, type Run, undisturbed, type Write } from "./rollover.ts"
+import { type Choice, isTried, nameOf, play, type Played, titleOf } from "./harness.ts"
+import { plant, plants } from "./plants.ts"
+import { stories } from "./stories.ts"
+import { troubles } from "./troubles.ts"
 
 const { values } = parseArgs({
   options: {
-    worlds: { type: "string", default: "3" },
-    moments: { type: "string", default: "before,after" },
-    only: { type: "string" },
+    worlds: { type: "string", default: "8" },
+    story: { type: "string", default: "" },
+    trouble: { type: "string", default: "" },
+    call: { type: "string", default: "" },
+    every: { type: "string", default: "1" },
+    plants: { type: "boolean", default: false },
     help: { type: "boolean", short: "h" },
   },
 })
 if (values.help === true) {
-  console.log("make faults: --worlds 3 (side by side)  --moments before,after  --only 1,5 (indices)")
+  console.log(`make faults EVERY=1: all runs, or each n-th of them; make plants: six bugs that it must find
+  --worlds 8         side by side, each with servers of its own (1 GiB)
+  --story ROLLOVER   only stories with that in their title; --trouble and --call choose likewise
+  --plants           operators with a planted bug, one after the other
+stories:  ${stories.map(({ title }) => title).join(", ")}
+troubles: ${troubles.map(({ name }) => name).join(", ")}`)
   process.exit(0)
 }
 
-const moments: ReadonlyArray<Run["moment"]> = values.moments
-  .split(",")
-  .flatMap((moment) => (moment === "before" || moment === "after" ? [moment] : []))
-const only = values.only?.split(",").map(Number)
+const begun = Date.now()
+const say = (line: string): void => console.log(`${((Date.now() - begun) / 1000).toFixed(0).padStart(5)} s  ${line}`)
+const { story, trouble, call } = values
+const choice: Choice = { story, trouble, call, every: Number(values.every), worlds: Number(values.worlds) }
 
-interface Job {
-  readonly index: number
-  readonly moment: Run["moment"]
-  readonly write: Write
-}
-
-const jobs: Array<Job> = []
-const runs: Array<Run & { readonly index: number }> = []
-
-const work = async (world: OperatorWorld): Promise<void> => {
-  for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
-    const run = { index: job.index, ...(await rollover(world, job.moment, job.write)) }
-    runs.push(run)
-    console.log(row(run))
+const table = ({ scripts, jobs, results }: Played): void => {
+  const word = (job: (typeof jobs)[number] | undefined): string => {
+    const result = job === undefined ? undefined : results.get(job)
+    if (result === undefined) return "·"
+    if (result.broken.length > 0) return "BROKEN"
+    return result.struck ? "ok" : "missed"
   }
+  const width = Math.max(...troubles.map(({ name }) => name.length)) + 2
+  for (const [told, calls] of scripts) {
+    console.log(`\n${told.title.padEnd(58)}${troubles.map(({ name }) => name.padStart(width)).join("")}`)
+    for (const each of calls.filter(isTried)) {
+      const cells = troubles.map(({ name }) =>
+        jobs.find(({ story: of, at }) => of === told && at?.call === each && at.trouble.name === name),
+      )
+      console.log(`  ${nameOf(each).slice(0, 54).padEnd(56)}${cells.map((job) => word(job).padStart(width)).join("")}`)
+    }
+  }
+  const words = jobs.map(word)
+  const count = (wanted: string): number => words.filter((found) => found === wanted).length
+  console.log("\n· not tried: a question has no effect to lose or to repeat, or EVERY left it out")
+  if (count("missed") > 0)
+    console.log("skipped (missed): the call did not come, because pods went through fewer states or polls fell otherwise")
+  console.log(`\n${count("ok")} passed, ${count("BROKEN")} failed, ${count("missed")} skipped`)
+  if (count("ok") === 0 || count("BROKEN") > 0) process.exitCode = 1
 }
 
-const row = ({ index, moment, write, killed, seconds, broken }: Run & { readonly index: number }): string => {
-  const end = broken === undefined ? (killed ? "ok" : "not reached") : "BROKEN"
-  return `${String(index).padStart(5)}  ${moment.padEnd(6)}  ${end.padEnd(11)}  ${seconds.toFixed(0).padStart(3)} s  ${write.what} (${write.nth})${broken === undefined ? "" : `\n${" ".repeat(16)}${broken}`}`
+/** Each is found when a run of its choice is broken. */
+const find = async (): Promise<void> => {
+  const folder = mkdtempSync(join(tmpdir(), "service-operator-plants-"))
+  let found = 0
+  for (const planted of plants) {
+    const bundle = join(folder, `${planted.name.replaceAll(" ", "-")}.mjs`)
+    await plant(planted.name, bundle)
+    say(`planted: ${planted.name}`)
+    const { results } = await play({ ...choice, ...planted, bundle, first: true }, say)
+    const broken = [...results].filter(([, result]) => result.broken.length > 0)
+    if (broken.length > 0) found += 1
+    const [first] = broken
+    say(first === undefined ? `NOT FOUND in ${results.size} runs: ${planted.name}` : `found in run ${results.size}: ${titleOf(first[0])}`)
+  }
+  rmSync(folder, { recursive: true })
+  console.log(`\n${found} passed, ${plants.length - found} failed, 0 skipped`)
+  if (found < plants.length) process.exitCode = 1
 }
 
-const worlds = await Promise.all(Array.from({ length: Number(values.worlds) }, () => OperatorWorld.start()))
-try {
-  const [first] = worlds
-  if (first === undefined) throw new Error("--worlds must be at least 1")
-  const writes = await undisturbed(first)
-  for (const moment of moments)
-    for (const [i, write] of writes.entries()) if (only === undefined || only.includes(i + 1)) jobs.push({ index: i + 1, moment, write })
-  console.log(`${jobs.length} runs over the ${writes.length} writes of a rollover, ${worlds.length} side by side`)
-  await Promise.all(worlds.map(work))
-} finally {
-  await Promise.all(worlds.map((world) => world.stop()))
-}
-
-console.log("\nindex  kill    end          time  at")
-for (const run of runs.toSorted((a, b) => a.index - b.index || b.moment.localeCompare(a.moment))) console.log(row(run))
-const broken = runs.filter((run) => run.broken !== undefined).length
-const missed = runs.filter((run) => run.broken === undefined && !run.killed).length
-console.log(`\n${runs.length - broken - missed} passed, ${broken} failed, ${missed} skipped`)
-if (missed > 0) console.log("skipped: the write did not come in that run, because the ReplicaSet went through fewer states")
-if (broken > 0 || runs.length === 0) process.exitCode = 1
+if (values.plants) await find()
+else table(await play(choice, say))

@@ -63,6 +63,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     killedBy: [drainTest, "waits for its deadline"],
   },
   {
+    name: "a failed pass is not tried again",
+    file: "src/deployment/status.ts",
+    from: `if (failure !== undefined) return { _tag: "Retry", policy: policyOf(failure.error) }`,
+    to: `if (failure !== undefined) return { _tag: "AwaitChange" }`,
+    killedBy: ["test/deployment/status.test.ts", "that is a missing right has its own reason, one Warning and its own pace"],
+  },
+  {
     name: "a drain ignores pinned work",
     file: cleanup,
     from: `const active = pinned > 0 || (`,

@@ -22,6 +22,7 @@ export class OperatorWorld {
   readonly admin: FaultProxy
   readonly #installed: Installed
   readonly #kubeconfig: string
+  readonly #bundle: string | undefined
   operator: OperatorProcess
 
   private constructor(
@@ -31,6 +32,7 @@ export class OperatorWorld {
     admin: FaultProxy,
     installed: Installed,
     kubeconfig: string,
+    bundle: string | undefined,
     operator: OperatorProcess,
   ) {
     this.sandbox = sandbox
@@ -39,10 +41,12 @@ export class OperatorWorld {
     this.admin = admin
     this.#installed = installed
     this.#kubeconfig = kubeconfig
+    this.#bundle = bundle
     this.operator = operator
   }
 
-  static async start(edition: Edition = "service", progress?: (line: string) => void): Promise<OperatorWorld> {
+  /** `bundle`: an operator other than the one that `make build` leaves. */
+  static async start(edition: Edition = "service", progress?: (line: string) => void, bundle?: string): Promise<OperatorWorld> {
     const sandbox = await startSandbox({ node: "stand-in", ...(progress === undefined ? {} : { progress }) })
     const installed = await installBundle(sandbox.client, edition)
     await nameServer(sandbox)
@@ -52,8 +56,14 @@ export class OperatorWorld {
     const admin = await FaultProxy.start({ url: sandbox.proxyUrl ?? "" })
     const kubeconfig = `${own}.proxied`
     writeFileSync(kubeconfig, throughProxy(readFileSync(own, "utf8"), api.url), { mode: 0o600 })
-    const operator = await startOperator(sandbox, { edition, installed, kubeconfig, proxyUrl: admin.url })
-    return new OperatorWorld(sandbox, edition, api, admin, installed, kubeconfig, operator)
+    const operator = await startOperator(sandbox, {
+      edition,
+      installed,
+      kubeconfig,
+      proxyUrl: admin.url,
+      ...(bundle === undefined ? {} : { bundle }),
+    })
+    return new OperatorWorld(sandbox, edition, api, admin, installed, kubeconfig, bundle, operator)
   }
 
   /** Starts the operator again after it was stopped or killed. */
@@ -64,6 +74,7 @@ export class OperatorWorld {
       installed: this.#installed,
       kubeconfig: this.#kubeconfig,
       proxyUrl: this.admin.url,
+      ...(this.#bundle === undefined ? {} : { bundle: this.#bundle }),
     })
   }
 
@@ -107,7 +118,8 @@ export interface Spec {
   revisionHistoryLimit?: number
   selector?: object
   template: { metadata?: object; spec: { [field: string]: unknown } }
-  restate: { register: object; drainDelaySeconds?: number; servicePath?: string; useHttp11?: boolean }
+  restate: { register: object; drainDelaySeconds?: number; deletePolicy?: string; servicePath?: string; useHttp11?: boolean }
+  autoscaling?: object
 }
 
 const emptySpec: Spec = { template: { spec: {} }, restate: { register: {} } }
