@@ -7,7 +7,7 @@ import { type Key, Wake } from "../engine/wake.ts"
 import type { Unavailable } from "../errors.ts"
 import type { AdminLooks, AdminReader, DeploymentUsage, Routing, Usage } from "./admin.ts"
 import { AdminCalls } from "./calls.ts"
-import { Question } from "./question.ts"
+import { Question, type Standing } from "./question.ts"
 import { isServerFailure, Recovery } from "./recovery.ts"
 import { askRouting, type Patch, routingOf } from "./routing.ts"
 import { settling, Touches } from "./touches.ts"
@@ -105,16 +105,17 @@ export const makeLooks: Effect.Effect<Looks, never, Wake | AdminCalls | Scope.Sc
 
   const interested = (key: Key, interests: ReadonlyArray<Interest>): Effect.Effect<void> =>
     Effect.suspend(() => {
-      const wanted = new Map<Question<Routing> | Question<Usage>, ReadonlyArray<string>>()
-      for (const { server, look, ids } of interests) {
+      const wanted = new Map<Question<Routing> | Question<Usage>, Standing>()
+      for (const { server, look, ids, quiet = false } of interests) {
         const question = at(server)[look]
-        wanted.set(question, [...(wanted.get(question) ?? []), ...ids])
+        const before = wanted.get(question)
+        wanted.set(question, { ids: [...(before?.ids ?? []), ...ids], quiet: quiet && before?.quiet !== false })
       }
       const gone = (standing.get(key) ?? []).filter((question) => !wanted.has(question))
       if (wanted.size === 0) standing.delete(key)
       else standing.set(key, [...wanted.keys()])
       const changes = [...gone.map((question) => [question, undefined] as const), ...wanted]
-      return Effect.forEach(changes, ([question, ids]) => question.interest(key, ids), { discard: true })
+      return Effect.forEach(changes, ([question, wish]) => question.interest(key, wish), { discard: true })
     })
 
   return {

@@ -7,6 +7,12 @@ import type { Observed } from "../engine/plan.ts"
 import type { Key } from "../engine/wake.ts"
 import { Unavailable } from "../errors.ts"
 
+/** What a key wants to hear about. `quiet`: without polls, and not whether the server answers at all. */
+export interface Standing {
+  readonly ids: ReadonlyArray<string>
+  readonly quiet: boolean
+}
+
 export interface QuestionOptions<A> {
   /** Asks the server once. */
   readonly ask: Effect.Effect<A, Unavailable>
@@ -42,7 +48,9 @@ export class Question<A> {
   #lastTook = 0
   /** Answers asked up to here may or may not show a write of ours, and say nothing. */
   #doubtedAt = -Infinity
-  readonly #interests = new Map<Key, ReadonlyArray<string>>()
+  /** The last good answer, also when there was a bad one since. */
+  #seen: Observed<A> = { _tag: "Unasked" }
+  readonly #interests = new Map<Key, Standing>()
   #poller: Fiber.Fiber<void> | undefined
 
   constructor(options: QuestionOptions<A>) {
@@ -74,22 +82,20 @@ export class Question<A> {
     })
   }
 
-  /** Replaces what the key wants to hear about; undefined ends its interest, and the last one to go ends the polls. */
-  interest(key: Key, ids: ReadonlyArray<string> | undefined): Effect.Effect<void> {
+  /** Replaces what the key wants to hear about; undefined ends its interest. Polls go on while anybody is not quiet. */
+  interest(key: Key, standing: Standing | undefined): Effect.Effect<void> {
     return Effect.suspend(() => {
       const before = this.#interests.get(key)
-      if (ids === undefined) {
-        this.#interests.delete(key)
-        const poller = this.#interests.size === 0 ? this.#poller : undefined
-        if (poller === undefined) return Effect.void
-        this.#poller = undefined
-        return Fiber.interrupt(poller)
-      }
-      this.#interests.set(key, ids)
-      this.#poller ??= this.#options.run(this.#poll)
+      if (standing === undefined) this.#interests.delete(key)
+      else this.#interests.set(key, standing)
+      const polled = [...this.#interests.values()].some(({ quiet }) => !quiet)
+      const ended = polled ? undefined : this.#poller
+      if (polled) this.#poller ??= this.#options.run(this.#poll)
+      else this.#poller = undefined
       // An answer may have come between the reading of the old one and this call. Nobody would tell the key.
-      const fresh = ids.filter((id) => before?.includes(id) !== true)
-      return fresh.length > 0 && this.#differs(this.#before, this.#answer, fresh) ? this.#options.wake(key) : Effect.void
+      const fresh = standing?.ids.filter((id) => before?.ids.includes(id) !== true) ?? []
+      const late = standing !== undefined && fresh.length > 0 && this.#concerns(this.#before, this.#answer, { ...standing, ids: fresh })
+      return (ended === undefined ? Effect.void : Fiber.interrupt(ended)).pipe(Effect.andThen(late ? this.#options.wake(key) : Effect.void))
     })
   }
 
@@ -187,14 +193,17 @@ export class Question<A> {
 
   /** Takes a new answer and wakes these keys and those for which something has changed, each once. */
   #replace(answer: Observed<A>, keys: Set<Key>): Effect.Effect<void> {
+    const seen = this.#seen
     this.#before = this.#answer
     this.#answer = answer
-    for (const [key, ids] of this.#interests) if (!keys.has(key) && this.#differs(this.#before, answer, ids)) keys.add(key)
+    if (answer._tag === "Seen") this.#seen = answer
+    for (const [key, standing] of this.#interests)
+      if (!keys.has(key) && this.#concerns(standing.quiet ? seen : this.#before, answer, standing)) keys.add(key)
     return Effect.forEach(keys, this.#options.wake, { discard: true })
   }
 
-  #differs(before: Observed<A>, after: Observed<A>, ids: ReadonlyArray<string>): boolean {
-    if (before._tag !== "Seen" || after._tag !== "Seen") return before._tag !== after._tag
+  #concerns(before: Observed<A>, after: Observed<A>, { ids, quiet }: Standing): boolean {
+    if (before._tag !== "Seen" || after._tag !== "Seen") return !quiet && before._tag !== after._tag
     return ids.some((id) => this.#options.about(before.value, id) !== this.#options.about(after.value, id))
   }
 

@@ -39,11 +39,11 @@ export const readyOf = (verdict: Verdict, { deployment }: Snapshot): Ready => {
         ? { status: "True", reason: "Deployed", message: `${name} is deployed${older(draining(verdict))}` }
         : { status: "False", ...state.pods, reconciling: true }
     case "Foreign": {
-      const holders = state.holders.map(([service, id]) => `${service} -> ${id}`)
+      const holders = state.holders.map(({ endpoint, id, service }) => `${service} -> ${id} at ${endpoint}`)
       return {
         status: "False",
         reason: "ForeignDeployment",
-        message: `registered outside this object: ${holders.join(", ")}. Nothing is changed until that registration is deleted on the server`,
+        message: `registered outside this object: ${holders.join(", ")}. Nothing is changed until that registration is gone: two owners of one service take it from each other`,
       }
     }
     case "Moving":

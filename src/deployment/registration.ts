@@ -9,7 +9,15 @@ export type Registration =
   /** Known, but another version of ours serves some of it. */
   | { readonly _tag: "Promote"; readonly supersedes: string }
   /** Somebody else serves some of it: neither routing nor old versions are touched. */
-  | { readonly _tag: "Foreign"; readonly holders: ReadonlyArray<readonly [service: string, deploymentId: string]> }
+  | { readonly _tag: "Foreign"; readonly holders: ReadonlyArray<Holder> }
+
+/** Who serves something in our place. */
+export interface Holder {
+  readonly service: string
+  readonly id: string
+  /** Its address: for another object's version it begins with that version's name. */
+  readonly endpoint: string
+}
 
 /**
  * Decides service by service, so that a version that lost only one of its services is promoted, too.
@@ -20,11 +28,11 @@ export const registration = (id: string | undefined, routing: Routing, owned: Re
   if (services === undefined) return { _tag: "Register" }
   const elsewhere = services.flatMap((service) => {
     const holder = routing.services.get(service)
-    return holder === undefined || holder === id ? [] : [[service, holder] as const]
+    return holder === undefined || holder === id ? [] : [{ service, id: holder, endpoint: routing.deployments.get(holder)?.endpoint ?? "" }]
   })
   if (elsewhere.length === 0) return { _tag: "AlreadyLatest", services }
-  const foreign = elsewhere.filter(([, holder]) => !owned.has(holder))
-  if (foreign.length > 0) return { _tag: "Foreign", holders: foreign.toSorted(([a], [b]) => (a < b ? -1 : 1)) }
-  const [supersedes = ""] = elsewhere.map(([, holder]) => holder).toSorted()
+  const foreign = elsewhere.filter((holder) => !owned.has(holder.id))
+  if (foreign.length > 0) return { _tag: "Foreign", holders: foreign.toSorted((a, b) => (a.service < b.service ? -1 : 1)) }
+  const [supersedes = ""] = elsewhere.map((holder) => holder.id).toSorted()
   return { _tag: "Promote", supersedes }
 }

@@ -173,7 +173,9 @@ const deployed = (current: Current, id: string): Plan<Verdict> => {
   const old = clean(current)
   const pods = podsNotReady(current.live, wantedReplicas(current.snapshot.deployment), current.snapshot.pods)
   const wait = pods === undefined ? awaitChange : after(pace(current.snapshot, current.live, pods).again, "pods down")
-  return plan(current, deployedState(current, old, pods), id, old.steps, wait, old)
+  const decided = plan(current, deployedState(current, old, pods), id, old.steps, wait, old)
+  // Another object, or a person, may take the traffic at any time: that must not wait for the next resync.
+  return { ...decided, interests: [...decided.interests, { server: current.target.server, look: "routing", ids: [id], quiet: true }] }
 }
 
 /**

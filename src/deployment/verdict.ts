@@ -1,6 +1,7 @@
 /** What decide saw, in this kind's own terms. status.ts turns it into conditions. */
 import type { AdminServer } from "../engine/action.ts"
 import type { NotReady } from "./gate.ts"
+import type { Holder } from "./registration.ts"
 import type { Wanted } from "./version.ts"
 
 /** A version other than the one that the spec asks for; while the object is being deleted, any version. */
@@ -52,7 +53,7 @@ export type State =
   /** An answer has been asked for; until it comes there is nothing to say. */
   | { readonly _tag: "Asking" }
   | { readonly _tag: "Deployed"; readonly pods: NotReady | undefined }
-  | { readonly _tag: "Foreign"; readonly holders: ReadonlyArray<readonly [string, string]> }
+  | { readonly _tag: "Foreign"; readonly holders: ReadonlyArray<Holder> }
   /** The register target was changed while this version has work on the server it came from. */
   | { readonly _tag: "Moving"; readonly from: string; readonly pinned: number }
   /** The server refused this very spec before; it is not asked again. */

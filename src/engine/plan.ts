@@ -32,6 +32,8 @@ export interface Interest {
   readonly server: AdminServer
   readonly look: LookKind
   readonly ids: ReadonlyArray<string>
+  /** Asks for nothing itself: the key is woken by what the answers to others, and our own writes, change for its ids. */
+  readonly quiet?: true
 }
 
 /** `verdict` is what decide saw, in the kind's own terms; its status.ts turns it into conditions. */

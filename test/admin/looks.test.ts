@@ -1,6 +1,6 @@
 /** The shared looks under virtual time. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, type Scope } from "effect"
+import { Clock, Effect, Fiber, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { AdminLooks, AdminReader, AdminWriter } from "#src/admin/admin.ts"
 import { Unavailable } from "#src/errors.ts"
@@ -295,6 +295,45 @@ describe("interests", () => {
       holder = "v2"
       yield* TestClock.adjust(60_000)
       assert.deepStrictEqual(world.takeWoken(), ["a"])
+    }),
+  )
+})
+
+describe("a quiet interest", () => {
+  law("asks for nothing, is told of what others learn, and not that the server is away", (world) =>
+    Effect.gen(function* () {
+      const looks = yield* AdminLooks
+      let holder = "v1"
+      let up = true
+      const answer =
+        <A>(value: () => A) =>
+        () =>
+          up ? Effect.succeed(value()) : Effect.fail(new Unavailable({ server: "admin", detail: "away" }))
+      world.automatic.set(
+        "deployments cluster/main",
+        answer(() => new Map(["v1", "v2"].map((id) => [id, { endpoint: `http://${id}/`, services: ["S"] }]))),
+      )
+      world.automatic.set(
+        "services cluster/main",
+        answer(() => new Map([["S", holder]])),
+      )
+      yield* looks.interested("quiet", [{ server: main, look: "routing", ids: ["v1"], quiet: true }])
+      yield* TestClock.adjust(300_000)
+      assert.deepStrictEqual(world.asked, [])
+      const ask = Effect.gen(function* () {
+        yield* TestClock.adjust(5_000)
+        yield* looks.request("other", main, "routing", yield* Clock.currentTimeMillis)
+        yield* TestClock.adjust(5_000)
+        return world.takeWoken()
+      })
+      assert.deepStrictEqual(yield* ask, ["other"])
+      up = false
+      assert.deepStrictEqual(yield* ask, ["other"])
+      // What changed meanwhile counts from the last good answer on.
+      holder = "v2"
+      up = true
+      assert.deepStrictEqual((yield* ask).toSorted(), ["other", "quiet"])
+      assert.deepStrictEqual(yield* ask, ["other"])
     }),
   )
 })

@@ -445,6 +445,24 @@ describe("the server", () => {
     }),
   )
 
+  story("may lose its service to another object: both say what happened within seconds, and the traffic stays where it went", (it) =>
+    Effect.gen(function* () {
+      it.wish(v1)
+      yield* pass(30)
+      // The likeliest mistake of all: the same image under a new name.
+      it.world.apply("copy", v1)
+      yield* pass(15)
+      assert.deepInclude(it.ready, { status: "False", reason: "ForeignDeployment" })
+      assert.include(text(it.ready["message"]), "http://copy-")
+      const before = it.registrations.length
+      yield* pass(600)
+      assert.deepStrictEqual([it.registrations.length, it.pods(v1)], [before, 1])
+      it.world.delete("copy")
+      yield* pass(400)
+      assert.deepInclude(it.ready, { status: "True", reason: "Deployed" })
+    }),
+  )
+
   story("may lose a registration by hand: it gets it again, under a new id (scenario 81)", (it) =>
     Effect.gen(function* () {
       it.wish(v1)

@@ -105,7 +105,7 @@ describe("a registered version", () => {
   it("is nobody's business while somebody else serves one of its services", () => {
     const foreign = { ...world, admin: server({ v1: { id: "dp_1" } }, { Greeter: "dp_foreign" }, { askedAt: now }) }
     expect(planned(foreign)).toEqual([])
-    expect(decided(foreign)).toMatchObject({ verdict: { state: { _tag: "Foreign", holders: [["Greeter", "dp_foreign"]] } } })
+    expect(decided(foreign)).toMatchObject({ verdict: { state: { _tag: "Foreign", holders: [{ service: "Greeter", id: "dp_foreign" }] } } })
   })
 
   it("follows a change of replicas without a new version", () => {

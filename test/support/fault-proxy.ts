@@ -98,8 +98,8 @@ export class FaultProxy {
     const proxied = { method: request.method ?? "GET", url: request.url ?? "/", body: body.toString("utf8") }
     const fate = await this.judge(proxied)
     if (fate === "drop" || fate === "hold") {
-      if (fate === "drop") request.socket.destroy()
       this.onFault(proxied, fate)
+      if (fate === "drop") request.socket.destroy()
       return
     }
     if (fate === "refuse") {
@@ -113,8 +113,9 @@ export class FaultProxy {
     this.seen.push({ ...proxied, at, status: answer.statusCode ?? 0 })
     if (fate === "lose") {
       await text(answer)
-      request.socket.destroy()
+      // First: a client that is to be killed here must not have the time to try again.
       this.onFault(proxied, fate)
+      request.socket.destroy()
       return
     }
     response.writeHead(answer.statusCode ?? 502, answer.headers)
