@@ -61,6 +61,8 @@ export interface Managers {
   readonly replicas: string
   readonly annotations: string
   readonly deploymentId: string
+  readonly registeredWith: string
+  readonly forgottenBy: string
   readonly removal: string
   readonly scaleDown: string
   readonly scaleRestore: string
@@ -75,6 +77,10 @@ export interface Annotations {
   readonly podTemplate: string
   /** Canonical register target that the id belongs to, without credentials. */
   readonly registeredWith: string
+  /** Register targets of before, separated by spaces, where the version is still registered too. */
+  readonly alsoRegisteredWith: string
+  /** Key of the server that forgot this version together with all others that had pods. */
+  readonly forgottenBy: string
   /** RFC 3339: when a drained version may go. */
   readonly removeAt: string
   readonly tunnelName: string
@@ -117,6 +123,8 @@ const vocabulary = ({ edition, group, word, Word, short, logLevelVariable }: Wor
       replicas: `${operator}/propagate-replicas`,
       annotations: `${operator}/propagate-annotations`,
       deploymentId: `${operator}/deployment-id`,
+      registeredWith: `${operator}/registered-with`,
+      forgottenBy: `${operator}/forgotten-by`,
       removal: `${operator}/remove-version-at`,
       scaleDown: `${operator}/scale-down`,
       scaleRestore: `${operator}/scale-restore`,
@@ -131,6 +139,8 @@ const vocabulary = ({ edition, group, word, Word, short, logLevelVariable }: Wor
       deploymentId: `${group}/deployment-id`,
       podTemplate: `${group}/pod-template`,
       registeredWith: `${group}/registered-with`,
+      alsoRegisteredWith: `${group}/also-registered-with`,
+      forgottenBy: `${group}/forgotten-by`,
       removeAt: `${group}/remove-version-at`,
       tunnelName: `${group}/tunnel-name`,
       reconcile: `${group}/reconcile`,

@@ -11,19 +11,16 @@
 import type { Usage } from "../admin/admin.ts"
 import type { Action, AdminServer } from "../engine/action.ts"
 import type { Interest, Need, Step } from "../engine/plan.ts"
-import { freshness, usagePoll } from "../engine/policies.ts"
+import { usagePoll } from "../engine/policies.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import { autoscale, isAutoscaled, stopAutoscaling } from "./autoscaling.ts"
-import { replicaSetRef, stamp, unstamp, wantedReplicas } from "./replica-set.ts"
-import { type DeploymentSettings, type Look, lookSince, type Snapshot, unasked } from "./snapshot.ts"
+import { claim, replicaSetRef, stamp, unstamp, wantedReplicas } from "./replica-set.ts"
+import { type Case, type Fate, type Mode, unknown } from "./fate.ts"
+import { leaveFormer } from "./former.ts"
+import { deletedAt, needUsage, provenSince, usageOf } from "./proof.ts"
+import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
 import type { Missing, Older, Verdict } from "./verdict.ts"
 import { idOn, isRiddle, type Version } from "./version.ts"
-
-/**
- * `rollout` keeps finished versions up to the history limit; `deletion` keeps none, and counts work that is not pinned
- * yet; `force` waits for nobody, and still asks first, to say what is left behind.
- */
-export type Mode = "rollout" | "deletion" | "force"
 
 export interface Cleanup {
   readonly steps: ReadonlyArray<Step>
@@ -39,9 +36,6 @@ export interface Cleanup {
   readonly warnings: Verdict["warnings"]
 }
 
-/** A poll that came just before counts; an answer older than one and a half polls does not. */
-const pollAge = usagePoll * 1.5
-
 export const cleanup = (
   mode: Mode,
   snapshot: Snapshot,
@@ -49,53 +43,51 @@ export const cleanup = (
   /** Ids of every version of the object, to tell one forgotten id from a server that forgot everything. */
   owned: ReadonlySet<string>,
   settings: DeploymentSettings,
+  /** The latest version, when it serves: it stays, but not where it was registered before the target moved. */
+  latest?: Version,
 ): Cleanup => {
   let room = mode === "rollout" ? (snapshot.deployment.spec.revisionHistoryLimit ?? 10) : 0
-  const fates = versions.map((version) => {
+  const fates = new Map<Version, Fate>()
+  for (const version of versions) {
     const fate = fateOf({ mode, snapshot, version, owned, settings, keep: room > 0 })
     if (fate.older?.state === "Kept") room -= 1
-    return fate
-  })
-  const watched = fates.flatMap(({ watch }) => watch ?? [])
-  return {
-    steps: fates.flatMap(({ steps = [] }) => steps.filter(({ actions }) => actions.length > 0)),
-    older: fates.flatMap(({ older }) => older ?? []),
-    forced: fates.flatMap(({ forced }) => forced ?? []),
-    interests: [...Map.groupBy(watched, ({ server }) => server.key).values()].flatMap(interestOf),
-    needs: fates.flatMap(({ need }) => need ?? []),
-    missing: fates.find(({ missing }) => missing !== undefined)?.missing,
-    warnings: fates.flatMap(({ warning }) => warning ?? []),
+    fates.set(version, fate)
   }
+  const left = latest === undefined ? undefined : leaveFormer({ mode, snapshot, version: latest, owned, settings, keep: true })
+  const all = [...fates.values(), ...(left === undefined ? [] : [left])]
+  const inOrder = mode === "rollout" ? all : lastServed(snapshot, versions).flatMap((version) => fates.get(version) ?? [])
+  const watched = all.flatMap(({ watch }) => watch ?? [])
+  return {
+    steps: inOrder.flatMap(({ steps = [] }) => steps.filter(({ actions }) => actions.length > 0)),
+    older: all.flatMap(({ older }) => older ?? []),
+    forced: all.flatMap(({ forced }) => forced ?? []),
+    interests: [...Map.groupBy(watched, ({ server }) => server.key).values()].flatMap(interestOf),
+    needs: all.flatMap(({ need }) => need ?? []),
+    missing: all.find(({ missing }) => missing !== undefined)?.missing,
+    warnings: all.flatMap(({ warning }) => warning ?? []),
+  }
+}
+
+/**
+ * Oldest first, and at last those that the server routes to: when it loses its latest deployment it falls back to an older
+ * one, which takes calls and would go in the next moment.
+ */
+const lastServed = ({ admin }: Snapshot, versions: ReadonlyArray<Version>): ReadonlyArray<Version> => {
+  const serves = ({ id, server }: Version): number => {
+    const usage = admin.get(server?.key ?? "")?.usage
+    return usage?._tag === "Seen" && (usage.value.get(id ?? "")?.latestFor ?? 0) > 0 ? 1 : 0
+  }
+  return versions.toReversed().toSorted((a, b) => serves(a) - serves(b))
 }
 
 const interestOf = (watched: ReadonlyArray<NonNullable<Fate["watch"]>>): ReadonlyArray<Interest> =>
   watched.slice(0, 1).map(({ server }) => ({ server, look: "usage", ids: watched.flatMap(({ id }) => id ?? []) }))
 
-/** All that one version's fate rests on. */
-interface Case {
-  readonly mode: Mode
-  readonly snapshot: Snapshot
-  readonly version: Version
-  readonly owned: ReadonlySet<string>
-  readonly settings: DeploymentSettings
-  /** Whether the history has room for it. */
-  readonly keep: boolean
-}
-
-interface Fate {
-  readonly steps?: ReadonlyArray<Step>
-  /** Absent when it goes in this pass. */
-  readonly older?: Older
-  readonly forced?: Older
-  readonly watch?: { readonly server: AdminServer; readonly id: string | undefined }
-  readonly need?: Need
-  readonly missing?: Missing
-  readonly warning?: Verdict["warnings"][number]
-}
-
 const fateOf = (of: Case): Fate => {
   const { keep, mode, owned, snapshot, version } = of
   const { deployment, now } = snapshot
+  const left = leaveFormer(of)
+  if (left !== undefined) return left
   const autoscaler = snapshot.autoscalers.get(version.name)
   if (keep && rests(version, now)) {
     const steps = [{ why: `rests ${version.name}`, actions: stopAutoscaling(autoscaler), onFailure: "next" } as const]
@@ -103,6 +95,9 @@ const fateOf = (of: Case): Fate => {
   }
   const older = unknown(version)
   const { server } = version
+  // By force it goes although nobody can be asked, let alone told.
+  if (server === undefined && mode === "force")
+    return { steps: [{ why: `force ${version.name}`, actions: [remove(deployment, version)], onFailure: "next" }] }
   if (server === undefined)
     return {
       older,
@@ -123,12 +118,13 @@ const fateOf = (of: Case): Fate => {
       },
     }
   const view = { version, usage: look.value, id: idOn(version, namespace, look.value) }
-  if (mode === "rollout" && forgotAll(look.value, view.id, owned))
+  const known = view.id !== undefined && look.value.has(view.id)
+  if (mode === "rollout" && !known && (version.forgottenBy === server.key || forgotAll(look.value, view.id, owned)))
     return {
       older,
       warning: {
         reason: "ServerForgotVersions",
-        note: `${server.key} knows none of this object's versions: it was wiped, or the address leads elsewhere. Nothing is removed until it knows one again.`,
+        note: `${server.key} has forgotten this object's versions: it was wiped, or the address leads elsewhere. ${version.name} stays until it is known again; if its server is gone for good, delete the ReplicaSet.`,
       },
     }
   const life = lifecycle(mode, deployment, view, now)
@@ -181,13 +177,36 @@ const stays = (
     older,
     watch: { server, id: older.id },
     steps: [
-      { why: `in use ${version.name}`, actions: unstamp(deployment, version.replicaSet, settings.vocabulary), onFailure: "next" },
-      ...(mode === "rollout"
-        ? [{ why: `autoscale ${version.name}`, actions: resize(snapshot, version, settings), onFailure: "next" } as const]
-        : []),
+      {
+        why: `in use ${version.name}`,
+        // From now on it is judged there, wherever the object registers later.
+        actions: [
+          ...(version.claimed ? [] : [claim(deployment, version.name, server.key, [], settings.vocabulary)]),
+          ...unstamp(deployment, version.replicaSet, settings.vocabulary),
+        ],
+        onFailure: "next",
+      },
+      {
+        why: `autoscale ${version.name}`,
+        actions: [...revive(snapshot, version, settings), ...(mode === "rollout" ? resize(snapshot, version, settings) : [])],
+        onFailure: "next",
+      },
     ],
   }
 }
+
+/** Work without pods never ends: who scaled the object to zero and back up meant all that has work. An autoscaler does not wake what is at zero. */
+const revive = ({ deployment }: Snapshot, version: Version, { vocabulary }: DeploymentSettings): ReadonlyArray<Action> =>
+  version.replicas === 0 && wantedReplicas(deployment) > 0
+    ? [
+        {
+          _tag: "Scale",
+          ref: replicaSetRef(deployment, version.name),
+          replicas: wantedReplicas(deployment),
+          manager: vocabulary.managers.scaleRestore,
+        },
+      ]
+    : []
 
 /** As many pods as its load asks for; as many as the spec says once that is not wanted any more. */
 const resize = ({ autoscalers, deployment }: Snapshot, version: Version, { vocabulary }: DeploymentSettings): ReadonlyArray<Action> => {
@@ -198,7 +217,7 @@ const resize = ({ autoscalers, deployment }: Snapshot, version: Version, { vocab
   return [
     ...stopAutoscaling(autoscaler),
     // Never to zero while it has work: the person who scaled the object down meant its latest version.
-    ...(replicas > 0 && replicas !== version.replicas
+    ...(replicas > 0 && version.replicas > 0 && replicas !== version.replicas
       ? [{ _tag: "Scale", ref: replicaSetRef(deployment, version.name), replicas, manager: vocabulary.managers.scaleRestore } as const]
       : []),
   ]
@@ -208,44 +227,11 @@ const resize = ({ autoscalers, deployment }: Snapshot, version: Version, { vocab
 const rests = (version: Version, now: number): boolean =>
   version.replicas === 0 && (version.id === undefined || (version.removeAt !== undefined && version.removeAt <= now))
 
-/** What the version's server says of all work, if that may be believed. */
-export const usageOf = (snapshot: Snapshot, server: AdminServer): Look<Usage> => {
-  const { usage, touchedAt } = snapshot.admin.get(server.key) ?? unasked
-  // A registration of ours is under way there: what the server said before it means nothing, and asking now neither.
-  if (touchedAt === Infinity) return { _tag: "Unknown", because: "a registration is in flight", rejected: false, since: snapshot.now }
-  return lookSince(usage, Math.max(touchedAt, snapshot.now - pollAge))
-}
-
-/** Asked now or later: an answer from before our own last change of the routing would only be asked for again. */
-export const needUsage = (snapshot: Snapshot, server: AdminServer, since: number): Need => ({
-  server,
-  look: "usage",
-  since: Math.max(since, snapshot.now, snapshot.admin.get(server.key)?.touchedAt ?? 0),
-})
-
-/** Law 3: asked after the deadline, after our own last change of that server's routing, and less than 5 s ago. */
-const provenSince = (snapshot: Snapshot, server: AdminServer, removeAt: number | undefined): number =>
-  Math.max(snapshot.admin.get(server.key)?.touchedAt ?? 0, snapshot.now - freshness, removeAt ?? 0, deletedAt(snapshot))
-
-/** What was begun before somebody deleted the object counts, also without a drain delay. The timestamp has whole seconds. 0 when it is not being deleted. */
-export const deletedAt = ({ deployment }: Snapshot): number =>
-  deployment.metadata.deletionTimestamp === undefined ? 0 : Date.parse(deployment.metadata.deletionTimestamp) + 999
-
 interface View {
   readonly version: Version
   readonly usage: Usage
   readonly id: string | undefined
 }
-
-const unknown = ({ id, name }: Version): Older => ({
-  version: name,
-  state: "Unknown",
-  id,
-  pinned: 0,
-  unpinned: 0,
-  example: undefined,
-  removeAt: undefined,
-})
 
 const nothingKnown = { pinned: 0, unpinned: 0, example: undefined }
 
@@ -269,13 +255,17 @@ const lifecycle = (mode: Mode, deployment: ServiceDeployment, view: View, now: n
   const { pinned, unpinned, latestFor } = known ?? { pinned: 0, unpinned: 0, latestFor: 0 }
   const active = pinned > 0 || (mode === "deletion" ? unpinned > 0 : latestFor > 0)
   if (active) return { _tag: "Stays", older: olderOf(view, "InUse"), stamp: false }
-  const delay = drainDelay(deployment)
-  if (version.removeAt === undefined) {
+  const delay = known === undefined ? Math.max(drainDelay(deployment), usagePoll) : drainDelay(deployment)
+  // A deadline further ahead than the delay was written when the delay was longer: a shortened one counts at once.
+  if (version.removeAt === undefined || version.removeAt > now + delay + rounding) {
     return delay === 0 ? { _tag: "Gone", why: "retire" } : { _tag: "Stays", older: olderOf(view, "Draining", now + delay), stamp: true }
   }
   if (version.removeAt > now) return { _tag: "Stays", older: olderOf(view, "Draining", version.removeAt), stamp: false }
   return { _tag: "Gone", why: known === undefined ? "bury forgotten" : "retire" }
 }
+
+/** Milliseconds by which a written deadline may be later than it was meant: it has whole seconds. */
+const rounding = 1_000
 
 /** Milliseconds. The field is an int64: what no date can hold, or is no number at all, counts as ten years or as the default. */
 export const drainDelay = ({ spec }: ServiceDeployment): number => {
@@ -313,9 +303,15 @@ const bury = (
           } as const,
         ]
       : []),
-    { _tag: "Delete", ref: replicaSetRef(deployment, version.name), uid: version.replicaSet.metadata.uid },
+    remove(deployment, version),
   ]
 }
+
+const remove = (deployment: ServiceDeployment, version: Version): Action => ({
+  _tag: "Delete",
+  ref: replicaSetRef(deployment, version.name),
+  uid: version.replicaSet.metadata.uid,
+})
 
 /** A server that knew versions of ours yesterday and knows none today is not the server we think it is. */
 const forgotAll = (usage: Usage, id: string | undefined, owned: ReadonlySet<string>): boolean =>

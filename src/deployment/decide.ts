@@ -34,14 +34,14 @@ const nothing = (verdict: Verdict): Plan<Verdict> => ({ steps: [], requeue: awai
 const decideVersion = (snapshot: Snapshot, target: Target, wanted: Wanted, settings: DeploymentSettings): Plan<Verdict> => {
   const live = snapshot.replicaSets.find(({ metadata }) => metadata.name === wanted.name)
   const verdict = (state: State): Verdict => ({ ...nowhere, state, wanted, server: target.server })
-  if (live === undefined) return create(snapshot, wanted, verdict({ _tag: "Starting" }), settings)
+  if (live === undefined) return create(snapshot, wanted, target, verdict({ _tag: "Starting" }), settings)
   if (live.metadata.annotations?.[settings.vocabulary.annotations.podTemplate] !== wanted.template) {
     return nothing(verdict({ _tag: "Collision" }))
   }
   return rollOut({ snapshot, target, wanted, live, settings, before: hold(snapshot, settings) })
 }
 
-const create = (snapshot: Snapshot, wanted: Wanted, verdict: Verdict, settings: DeploymentSettings): Plan<Verdict> => ({
+const create = (snapshot: Snapshot, wanted: Wanted, { server }: Target, verdict: Verdict, settings: DeploymentSettings): Plan<Verdict> => ({
   steps: [
     ...hold(snapshot, settings),
     {
@@ -49,7 +49,7 @@ const create = (snapshot: Snapshot, wanted: Wanted, verdict: Verdict, settings: 
       actions: [
         {
           _tag: "Create",
-          object: replicaSet(snapshot.deployment, wanted, settings.vocabulary),
+          object: replicaSet(snapshot.deployment, wanted, server.key, settings.vocabulary),
           owner: snapshot.deployment.metadata.uid,
           labels: managedBy(snapshot.deployment, settings.vocabulary),
         },

@@ -3,8 +3,10 @@ import type { Action, AdminServer } from "../engine/action.ts"
 import { awaitChange, type Plan, type Requeue, type Step } from "../engine/plan.ts"
 import { delays, deletionRetry } from "../engine/policies.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
-import { cleanup, deletedAt, needUsage, usageOf } from "./cleanup.ts"
+import { cleanup } from "./cleanup.ts"
+import { deletedAt, needUsage, usageOf } from "./proof.ts"
 import { forcingReason, readyCondition } from "./conditions.ts"
+import { address } from "./service.ts"
 import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
 import type { Invalid, Target } from "./target.ts"
 import { type Deletion, nowhere, type Older, type State, type Verdict } from "./verdict.ts"
@@ -20,7 +22,7 @@ export const decideDeletion = (snapshot: Snapshot, target: Target | Invalid, set
   const gone = snapshot.cluster._tag === "Absent" && snapshot.cluster.proven ? target.server.key : undefined
   const versions = snapshot.replicaSets
     .map((set) => versionOf(set, target.server, settings.vocabulary, settings.addresses))
-    .filter(({ server }) => gone === undefined || server?.key !== gone)
+    .filter(({ former, server }) => former.length > 0 || server === undefined || !(snapshot.gone.has(server.key) || server.key === gone))
     .toSorted(newestFirst)
   if (versions.length === 0 && gone !== undefined) return end([release(snapshot, finalizer)], { _tag: "Deleted" })
   const deletion = deletionOf(snapshot)
@@ -72,8 +74,15 @@ const empty = (
     if (deadlines.length > 0) return { _tag: "DeletionDraining", until: Math.max(...deadlines) }
     return deletion.phase === "Forcing" ? { _tag: "Forcing" } : { _tag: "Deleted" }
   })()
+  const reachable = deletion.phase === "Forcing" ? [] : versions.filter(({ replicas }) => replicas > 0)
   return {
-    steps: old.steps,
+    steps: [
+      ...reachable.map(({ replicaSet }) => ({
+        ...address(snapshot.deployment, replicaSet, settings.vocabulary),
+        onFailure: "next" as const,
+      })),
+      ...old.steps,
+    ],
     requeue: requeue(state, deletion, now, Math.min(...deadlines) - now),
     interests: old.interests,
     needs: old.needs,

@@ -7,11 +7,12 @@ import type { Observed } from "../engine/plan.ts"
 import type { ReadError } from "../errors.ts"
 import { KubernetesReader } from "../kubernetes/kubernetes.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
+import type { Vocabulary } from "../vocabulary.ts"
 import type { EndpointSlice, Pod, ReplicaSet } from "../resources/kubernetes.ts"
 import { callsForALook } from "./progress.ts"
 import type { AdminView, ClusterState, DeploymentSettings, Snapshot } from "./snapshot.ts"
 import { registerTarget, serverOf } from "./target.ts"
-import { endpointOf, hashLabel, wantedVersion } from "./version.ts"
+import { endpointOf, formerKeys, hashLabel, wantedVersion } from "./version.ts"
 import { invalidSpec } from "./validation.ts"
 
 /** undefined: the object is gone. A failed Kubernetes read fails the pass; a failed admin read is part of the snapshot. */
@@ -31,6 +32,7 @@ export const observe = (settings: DeploymentSettings) =>
       pods: yield* pods(deployment, replicaSets, now, settings),
       routable: yield* routable(deployment, settings),
       cluster: yield* cluster(deployment),
+      gone: yield* goneClusters(deployment, replicaSets, settings),
       admin: yield* adminViews(deployment, replicaSets, settings),
     }
   })
@@ -78,6 +80,23 @@ const cluster = Effect.fnUntraced(function* (deployment: ServiceDeployment): Eff
   return { _tag: "Present", name, ready: ready?.status === "True", message: ready?.message ? `: ${ready.message}` : "" }
 })
 
+/** The same proof for clusters that only versions name, because the target has moved since. */
+const goneClusters = Effect.fnUntraced(function* (
+  deployment: ServiceDeployment,
+  replicaSets: ReadonlyArray<ReplicaSet>,
+  { vocabulary }: DeploymentSettings,
+): Effect.fn.Return<ReadonlySet<string>, ReadError, KubernetesReader> {
+  const gone = new Set<string>()
+  if (deployment.metadata.deletionTimestamp === undefined) return gone
+  const reader = yield* KubernetesReader
+  for (const key of new Set(recordedKeys(replicaSets, vocabulary))) {
+    const name = /^cluster\/([a-z0-9.-]+)$/.exec(key)?.[1]
+    if (name === undefined || (yield* reader.get("cluster", undefined, name)) !== undefined) continue
+    if ((yield* reader.fetch("cluster", undefined, name)) === undefined) gone.add(key)
+  }
+  return gone
+})
+
 const adminViews = Effect.fnUntraced(function* (
   deployment: ServiceDeployment,
   replicaSets: ReadonlyArray<ReplicaSet>,
@@ -93,6 +112,10 @@ const adminViews = Effect.fnUntraced(function* (
   return views
 })
 
+/** What the versions say of where they are registered, or were before the target moved. */
+const recordedKeys = (replicaSets: ReadonlyArray<ReplicaSet>, vocabulary: Vocabulary): ReadonlyArray<string> =>
+  replicaSets.flatMap((set) => [set.metadata.annotations?.[vocabulary.annotations.registeredWith] ?? "", ...formerKeys(set, vocabulary)])
+
 /** The server of the spec, and those that versions were registered with before the target moved. */
 const servers = (
   deployment: ServiceDeployment,
@@ -100,10 +123,7 @@ const servers = (
   { vocabulary, addresses }: DeploymentSettings,
 ): ReadonlyArray<AdminServer> => {
   const target = registerTarget(deployment.spec?.restate?.register, addresses)
-  const recorded = replicaSets.flatMap(({ metadata }) => {
-    const server = serverOf(metadata.annotations?.[vocabulary.annotations.registeredWith] ?? "", addresses)
-    return server === undefined ? [] : [server]
-  })
+  const recorded = recordedKeys(replicaSets, vocabulary).flatMap((key) => serverOf(key, addresses) ?? [])
   const all = [...(target._tag === "Target" ? [target.server] : []), ...recorded]
   return [...new Map(all.toReversed().map((server) => [server.key, server])).values()]
 }

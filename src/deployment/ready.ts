@@ -46,13 +46,6 @@ export const readyOf = (verdict: Verdict, { deployment }: Snapshot): Ready => {
         message: `registered outside this object: ${holders.join(", ")}. Nothing is changed until that registration is gone: two owners of one service take it from each other`,
       }
     }
-    case "Moving":
-      return {
-        status: "False",
-        reason: "NotLatest",
-        message: `${name} has ${calm(state.pinned)} pinned invocations on ${state.from} and moves to the new register target when they are done; a changed template moves at once`,
-        reconciling: true,
-      }
     case "RejectedBefore":
       return { status: "False", reason: rejectedReason, message: state.message, stalled: true }
     case "Unreachable":

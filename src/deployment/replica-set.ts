@@ -18,7 +18,11 @@ export const replicaSetRef = (deployment: ServiceDeployment, name: string): Ref 
 /** Pods of the latest version; the schema's default is repeated for objects made before it. */
 export const wantedReplicas = (deployment: ServiceDeployment): number => deployment.spec.replicas ?? 1
 
-export const replicaSet = (deployment: ServiceDeployment, wanted: Wanted, vocabulary: Vocabulary): Desired => {
+/**
+ * Made with the key of the server that it is going to be registered with: after a crash between a registration and its
+ * record nothing else says whom to ask about its work.
+ */
+export const replicaSet = (deployment: ServiceDeployment, wanted: Wanted, server: string, vocabulary: Vocabulary): Desired => {
   const { spec } = deployment
   const podLabels = { ...spec.template.metadata?.labels, ...versionLabels(deployment, wanted, vocabulary) }
   return {
@@ -26,7 +30,11 @@ export const replicaSet = (deployment: ServiceDeployment, wanted: Wanted, vocabu
     body: {
       metadata: {
         labels: { ...podLabels, ...managedBy(deployment, vocabulary) },
-        annotations: { ...propagatedAnnotations(deployment, vocabulary), [vocabulary.annotations.podTemplate]: wanted.template },
+        annotations: {
+          ...propagatedAnnotations(deployment, vocabulary),
+          [vocabulary.annotations.podTemplate]: wanted.template,
+          [vocabulary.annotations.registeredWith]: server,
+        },
         ownerReferences: [{ ...ownerReference(deployment) }],
       },
       spec: {
@@ -103,6 +111,34 @@ export const stamp = (deployment: ServiceDeployment, name: string, removeAt: num
   _tag: "Apply",
   object: annotate(replicaSetRef(deployment, name), { [vocabulary.annotations.removeAt]: rfc3339NotBefore(removeAt) }),
   manager: vocabulary.managers.removal,
+})
+
+/** Says which server a version belongs to, and where it may still be registered, too. */
+export const claim = (
+  deployment: ServiceDeployment,
+  name: string,
+  server: string,
+  former: ReadonlyArray<string>,
+  { annotations, managers }: Vocabulary,
+): Action => ({
+  _tag: "Apply",
+  object: annotate(replicaSetRef(deployment, name), {
+    [annotations.registeredWith]: server,
+    ...(former.length === 0 ? {} : { [annotations.alsoRegisteredWith]: former.join(" ") }),
+  }),
+  manager: managers.registeredWith,
+})
+
+/** Its server forgot it together with others: that is no proof that it has no work. */
+export const markForgotten = (
+  deployment: ServiceDeployment,
+  name: string,
+  server: string,
+  { annotations, managers }: Vocabulary,
+): Action => ({
+  _tag: "Apply",
+  object: annotate(replicaSetRef(deployment, name), { [annotations.forgottenBy]: server }),
+  manager: managers.forgottenBy,
 })
 
 const drop = (deployment: ServiceDeployment, live: ReplicaSet, annotations: ReadonlyArray<string>): ReadonlyArray<Action> =>

@@ -2,17 +2,16 @@
 import type { Action } from "../engine/action.ts"
 import { awaitChange, type Plan, type Requeue, type Step } from "../engine/plan.ts"
 import { delays, freshness, routingAge } from "../engine/policies.ts"
-import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import type { ReplicaSet } from "../resources/kubernetes.ts"
 import type { Routing } from "../admin/admin.ts"
 import { namesTarget, stopAutoscaling } from "./autoscaling.ts"
-import { type Cleanup, cleanup, drainDelay, needUsage, usageOf } from "./cleanup.ts"
+import { type Cleanup, cleanup, drainDelay } from "./cleanup.ts"
 import { rejectedBefore } from "./conditions.ts"
 import { type NotReady, podsNotReady, registrationGate } from "./gate.ts"
 import { pace } from "./progress.ts"
 import { registration } from "./registration.ts"
-import { adopt, replicaSetRef, wantedReplicas } from "./replica-set.ts"
-import { service } from "./service.ts"
+import { adopt, claim, markForgotten, replicaSetRef, wantedReplicas } from "./replica-set.ts"
+import { address } from "./service.ts"
 import { type DeploymentSettings, type Look, lookSince, type Snapshot, unasked } from "./snapshot.ts"
 import type { Target } from "./target.ts"
 import { nowhere, type State, type Verdict } from "./verdict.ts"
@@ -57,13 +56,13 @@ export const rollOut = ({ before, live, settings, snapshot, target, wanted }: Ro
       ...(adoption.length === 0 ? [] : [{ why: `current version ${wanted.name}`, actions: adoption, onFailure: "stop" } as const]),
       // The server calls old versions as long as they have work.
       ...[live, ...snapshot.replicaSets.filter((set) => set !== live && (set.spec.replicas ?? 1) > 0)].map((set) =>
-        address(deployment, set, settings),
+        address(deployment, set, settings.vocabulary),
       ),
     ],
   }
-  // An id that another server gave says nothing to this one.
-  const id = current.version.server?.key === target.server.key ? current.version.id : undefined
-  if (id === undefined) return current.version.id === undefined ? register(current, undefined, false) : move(current, current.version.id)
+  if (current.version.server?.key !== target.server.key) return move(current)
+  const { id } = current.version
+  if (id === undefined) return register(current, undefined, false)
   const routing = routingOf(snapshot, target)
   if (routing._tag === "Stale") return askRouting(current, id)
   if (routing._tag === "Unknown") return unreachable(current, id, routing)
@@ -76,7 +75,7 @@ export const rollOut = ({ before, live, settings, snapshot, target, wanted }: Ro
     case "AlreadyLatest":
       return deployed(current, id)
     case "Register":
-      return register(current, undefined, false)
+      return register({ ...current, keep: [...current.keep, ...forgotten(current, routing.value)] }, undefined, false)
     case "Promote":
       // A promotion takes traffic away from somebody: never on an old answer.
       return isFresh(routing.askedAt, snapshot, freshness) ? register(current, action.supersedes, true) : askRouting(current, id)
@@ -96,12 +95,6 @@ const freed = ({ autoscalers, replicaSets }: Snapshot, wanted: Wanted): Readonly
       actions: stopAutoscaling(autoscaler),
       onFailure: "stop",
     }))
-
-const address = (deployment: ServiceDeployment, set: ReplicaSet, { vocabulary }: DeploymentSettings): Step => ({
-  why: `address of ${set.metadata.name}`,
-  actions: [{ _tag: "Apply", object: service(deployment, set, vocabulary), manager: vocabulary.managers.main }],
-  onFailure: "stop",
-})
 
 const routingOf = (snapshot: Snapshot, { server }: Target): Look<Routing> => {
   const { routing } = snapshot.admin.get(server.key) ?? unasked
@@ -170,47 +163,65 @@ const register = (current: Current, supersedes: string | undefined, force: boole
 }
 
 const deployed = (current: Current, id: string): Plan<Verdict> => {
-  const old = clean(current)
+  const old = clean(current, current.version)
   const pods = podsNotReady(current.live, wantedReplicas(current.snapshot.deployment), current.snapshot.pods)
   const wait = pods === undefined ? awaitChange : after(pace(current.snapshot, current.live, pods).again, "pods down")
-  const decided = plan(current, deployedState(current, old, pods), id, old.steps, wait, old)
+  const { settings, snapshot, target, version } = current
+  // Made by the other operator: from now on it is judged here, wherever the object registers later.
+  const claimed = version.claimed
+    ? []
+    : [
+        {
+          why: "record the server",
+          actions: [claim(snapshot.deployment, version.name, target.server.key, [], settings.vocabulary)],
+          onFailure: "next",
+        } as const,
+      ]
+  const decided = plan(current, deployedState(current, old, pods), id, [...claimed, ...old.steps], wait, old)
   // Another object, or a person, may take the traffic at any time: that must not wait for the next resync.
   return { ...decided, interests: [...decided.interests, { server: current.target.server, look: "routing", ids: [id], quiet: true }] }
 }
 
 /**
- * The register target was changed under a version that another server knows. Its record is all that ties it to the work
- * there, and a registration elsewhere would overwrite it: so it moves once that work is done. A new template moves at once.
+ * The register target was changed under a version that another server may know. That one is written down first, so that
+ * whatever goes on there holds the version too (former.ts); then it registers here.
  */
-const move = (current: Current, id: string): Plan<Verdict> => {
-  const { version, snapshot } = current
-  if (version.server === undefined)
-    return plan(
-      current,
-      {
-        _tag: "Unreachable",
-        missing: { because: `${version.name} is registered with a server that its annotation does not name rightly`, rejected: false },
-      },
-      undefined,
-      [],
-      awaitChange,
-    )
-  const look = usageOf(snapshot, version.server)
-  if (look._tag === "Stale" || (look._tag === "Known" && !isFresh(look.askedAt, snapshot, freshness))) {
-    return {
-      ...plan(current, { _tag: "Asking" }, undefined, [], after(delays.look, "waits for an answer")),
-      needs: [needUsage(snapshot, version.server, snapshot.now)],
-    }
-  }
-  if (look._tag === "Unknown")
-    return plan(current, { _tag: "Unreachable", missing: look }, undefined, [], after(delays.blocked, "old server away"))
-  const { pinned = 0 } = look.value.get(id) ?? {}
-  if (pinned === 0) return register(current, undefined, false)
-  const interests = [{ server: version.server, look: "usage" as const, ids: [id] }]
-  return {
-    ...plan(current, { _tag: "Moving", from: version.server.key, pinned }, undefined, [], after(delays.blocked, "work on the old server")),
-    interests,
-  }
+const move = (current: Current): Plan<Verdict> => {
+  const { settings, snapshot, target, version, wanted } = current
+  // What the annotation says, also when it is nonsense: then nothing is removed until a person has mended it.
+  const before = version.replicaSet.metadata.annotations?.[settings.vocabulary.annotations.registeredWith] ?? ""
+  const former = [...new Set([...version.former, before.replaceAll(" ", "")])].filter((key) => key !== target.server.key && key !== "")
+  const action = claim(snapshot.deployment, wanted.name, target.server.key, former, settings.vocabulary)
+  return plan(
+    current,
+    { _tag: "Registering" },
+    undefined,
+    [{ why: `move to ${target.server.key}`, actions: [action], onFailure: "stop" }],
+    soon("moved"),
+  )
+}
+
+/**
+ * The server knows neither this version nor another one that has pods: it was wiped, or it is the wrong one. This version is
+ * registered all the same, because people call it; but from then on the server knows one of ours again, so the others are
+ * marked, lest they pass for drained.
+ */
+const forgotten = ({ others, snapshot, settings, target }: Current, routing: Routing): ReadonlyArray<Step> => {
+  const namespace = snapshot.deployment.metadata.namespace ?? ""
+  const lost = others.filter(
+    (version) =>
+      version.replicas > 0 &&
+      version.id !== undefined &&
+      version.server?.key === target.server.key &&
+      !routing.deployments.has(idOn(version, namespace, routing.deployments) ?? ""),
+  )
+  return lost
+    .filter(({ forgottenBy }) => forgottenBy !== target.server.key)
+    .map(({ name }) => ({
+      why: `${target.server.key} has forgotten ${name}`,
+      actions: [markForgotten(snapshot.deployment, name, target.server.key, settings.vocabulary)],
+      onFailure: "stop",
+    }))
 }
 
 const deployedState = (current: Current, { missing, needs }: Cleanup, pods: NotReady | undefined): State => {
@@ -223,10 +234,11 @@ const deployedState = (current: Current, { missing, needs }: Cleanup, pods: NotR
 const removalDue = ({ others, snapshot }: Current): boolean =>
   others.some(({ removeAt, replicas }) => replicas > 0 && removeAt !== undefined && removeAt <= snapshot.now)
 
-const clean = (current: Current): Cleanup => {
+/** `latest`: the current version, once it serves here. */
+const clean = (current: Current, latest?: Version): Cleanup => {
   const { snapshot, version, others, settings } = current
   const owned = new Set([version, ...others].flatMap(({ id }) => (id === undefined ? [] : [id])))
-  return cleanup("rollout", snapshot, others, owned, settings)
+  return cleanup("rollout", snapshot, others, owned, settings, latest)
 }
 
 /** The admin server is away. A healthy object stays Ready for 5 minutes: a blip costs no writes and no alerts. */

@@ -1,5 +1,6 @@
 /** The Service of a version: the address under which the version is registered (operator.md §3.4). */
 import type { Desired } from "../engine/action.ts"
+import type { Step } from "../engine/plan.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import type { ReplicaSet } from "../resources/kubernetes.ts"
 import { ownerReference } from "../resources/meta.ts"
@@ -31,6 +32,13 @@ export const service = (deployment: ServiceDeployment, owner: ReplicaSet, vocabu
       ],
     },
   },
+})
+
+/** Makes sure of it. The server calls a version as long as it has work, so an old one needs its Service as much as the latest. */
+export const address = (deployment: ServiceDeployment, set: ReplicaSet, vocabulary: Vocabulary): Step => ({
+  why: `address of ${set.metadata.name}`,
+  actions: [{ _tag: "Apply", object: service(deployment, set, vocabulary), manager: vocabulary.managers.main }],
+  onFailure: "stop",
 })
 
 /** The version's own template, as it was recorded when the ReplicaSet was made: the spec may be about another one by now. */

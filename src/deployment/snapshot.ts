@@ -20,6 +20,8 @@ export interface Snapshot {
   readonly routable: ReadonlySet<string>
   /** The ServiceCluster of `register.cluster`. */
   readonly cluster: ClusterState
+  /** Keys of servers whose ServiceCluster is proven gone, of all that versions name; only looked at in a deletion. */
+  readonly gone: ReadonlySet<string>
   /** What is known of each admin server that the object or one of its versions names, by server key. */
   readonly admin: ReadonlyMap<string, AdminView>
 }

@@ -36,6 +36,12 @@ export interface Version {
   readonly replicaSet: ReplicaSet
   /** The server it is judged by; undefined when its annotation names none that we can reach. */
   readonly server: AdminServer | undefined
+  /** Keys of the servers it was registered with before the target moved, and still may be. */
+  readonly former: ReadonlyArray<string>
+  /** Whether the annotation names its server; versions of the other operator have none. */
+  readonly claimed: boolean
+  /** Key of the server that forgot it together with all others that had pods. */
+  readonly forgottenBy: string | undefined
   /** Recorded registration id. */
   readonly id: string | undefined
   /** When a drained version may go, epoch milliseconds; undefined when not stamped or not a date. */
@@ -53,12 +59,18 @@ export const versionOf = (replicaSet: ReplicaSet, fallback: AdminServer, vocabul
     replicaSet,
     // Versions made by the other operator carry no target: they belong to where the object registers now.
     server: registeredWith === undefined || registeredWith === fallback.key ? fallback : serverOf(registeredWith, addresses),
+    former: formerKeys(replicaSet, vocabulary),
+    claimed: registeredWith !== undefined,
+    forgottenBy: annotations[vocabulary.annotations.forgottenBy] || undefined,
     id: annotations[vocabulary.annotations.deploymentId] || undefined,
     removeAt: Number.isNaN(removeAt) ? undefined : removeAt,
     createdAt: Date.parse(replicaSet.metadata.creationTimestamp ?? "") || 0,
     replicas: replicaSet.spec.replicas ?? 1,
   }
 }
+
+export const formerKeys = ({ metadata }: ReplicaSet, vocabulary: Vocabulary): ReadonlyArray<string> =>
+  (metadata.annotations?.[vocabulary.annotations.alsoRegisteredWith] ?? "").split(" ").filter((key) => key !== "")
 
 /** Newest first; names break ties, so that the order is the same in every pass. */
 export const newestFirst = (a: Version, b: Version): number => b.createdAt - a.createdAt || (a.name < b.name ? -1 : 1)

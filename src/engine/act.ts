@@ -1,12 +1,12 @@
 /** Runs a plan: the only place that writes to either server. A failed action ends its step; the report says what happened. */
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { AdminWriter } from "../admin/admin.ts"
 import type { ReadError, WriteError } from "../errors.ts"
 import { KubernetesReader, KubernetesWriter, type Objects } from "../kubernetes/kubernetes.ts"
 import { isOwnedBy, type KubernetesObject } from "../resources/meta.ts"
 import { type Action, isDestructive } from "./action.ts"
 import type { Failure, Outcome, Report, Step } from "./plan.ts"
-import { quickTries } from "./policies.ts"
+import { freshness, quickTries } from "./policies.ts"
 import type { Key } from "./wake.ts"
 
 /** The object a plan is about, as the snapshot saw it. */
@@ -22,8 +22,10 @@ type Needs = KubernetesReader | KubernetesWriter | AdminWriter
 export const act = Effect.fnUntraced(function* (subject: Subject, steps: ReadonlyArray<Step>): Effect.fn.Return<Report, never, Needs> {
   const outcomes: Array<Outcome> = []
   const failures: Array<Failure> = []
-  // Asked once a plan, and only by plans that destroy.
-  const unchanged = yield* Effect.cached(isUnchanged(yield* KubernetesReader, subject))
+  // Asked only by plans that destroy, and again when their next destruction comes later: it may be that of another version.
+  const begun = yield* Clock.monotonicTimeNanos
+  const same = yield* Effect.cachedWithTTL(isUnchanged(yield* KubernetesReader, subject), unchangedFor)
+  const unchanged = Effect.flatMap(Clock.monotonicTimeNanos, (now) => (now - begun > planAge ? Effect.succeed(false) : same))
   for (const step of steps) {
     const failure = yield* runStep(subject, step, unchanged, outcomes)
     if (failure === undefined) continue
@@ -32,6 +34,12 @@ export const act = Effect.fnUntraced(function* (subject: Subject, steps: Readonl
   }
   return { outcomes, failures }
 })
+
+/** Milliseconds that the live object counts as read. */
+const unchangedFor = 1_000
+
+/** Nanoseconds after which nothing more is destroyed by a plan: the answers it rests on were up to 5 s old when it was made (law 3). */
+const planAge = BigInt(freshness) * 1_000_000n
 
 const runStep = Effect.fnUntraced(function* (
   subject: Subject,

@@ -133,7 +133,7 @@ describe("unknown is never zero", () => {
 
   it("spares a version whose record a crash prevented, when the server has its address", () => {
     const versions = [current, version("v1")]
-    expect(planned({ ...world({ pinned: 1 }), versions })).toEqual([])
+    expect(planned({ ...world({ pinned: 1 }), versions })).toEqual([`in use ${v1}: apply ${v1} as service-operator/registered-with`])
   })
 
   it("removes a version that was never registered", () => {

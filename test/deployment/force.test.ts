@@ -32,7 +32,8 @@ const world = ({ pinned = 3, restate, told = true, waited = 10 }: Facts): World 
 })
 
 const force = { deletePolicy: "force" } as const
-const all = [`force ${v2}: forget dp_2`, `force ${v2}: delete ${v2}`, `force ${v1}: forget dp_1`, `force ${v1}: delete ${v1}`]
+// The one that serves goes last: without it the server would fall back to the older one.
+const all = [`force ${v1}: forget dp_1`, `force ${v1}: delete ${v1}`, `force ${v2}: forget dp_2`, `force ${v2}: delete ${v2}`]
 
 const concluded = (given: World, report: Report = { outcomes: [], failures: [] }) =>
   conclude(snapshot(given), decide(snapshot(given), settings), report, settings)

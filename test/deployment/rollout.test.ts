@@ -1,7 +1,7 @@
 /** From a template to a routed version, and back. */
 import { describe, expect, it } from "vitest"
 import { decide } from "../../src/deployment/decide.ts"
-import { lines } from "../../src/engine/plan.ts"
+
 import {
   at,
   decided,
@@ -204,14 +204,29 @@ describe("a register target that is moved under a version", () => {
     return { ...base, admin: new Map([[there, server({ v1: { id: "dp_1", pinned } }, { Greeter: "dp_1" }, { askedAt: now })]]) }
   }
 
-  it("waits for the work on the old server: a registration elsewhere would forget it", () => {
-    const plan = decide(world(2), settings)
-    expect(plan).toMatchObject({ verdict: { state: { _tag: "Moving", from: there, pinned: 2 } }, interests: [{ ids: ["dp_1"] }] })
-    expect(lines(plan).filter((line) => line.includes("register"))).toEqual([])
-  })
-
-  it("is followed once that work is done (scenario 86)", () => {
-    expect(lines(decide(world(0), settings)).at(-1)).toBe(`register: register ${host(v1)}`)
+  it("is followed at once, work or not, and first the old server is written down (scenario 86)", () => {
+    for (const pinned of [0, 2]) {
+      const steps = decide(world(pinned), settings).steps.slice(-1)
+      expect(steps).toMatchObject([
+        {
+          why: "move to url/http://admin:9070",
+          actions: [
+            {
+              object: {
+                body: {
+                  metadata: {
+                    annotations: {
+                      "durable.dev/registered-with": "url/http://admin:9070",
+                      "durable.dev/also-registered-with": "url/http://old:9070",
+                    },
+                  },
+                },
+              },
+            },
+          ],
+        },
+      ])
+    }
   })
 })
 

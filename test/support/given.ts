@@ -181,6 +181,7 @@ export const snapshot = ({
   pods,
   routable: new Set(routable ? versions.map(({ metadata }) => metadata.name) : []),
   cluster,
+  gone: new Set(),
   admin: new Map(admin === undefined ? [] : [[serverKey, admin]]),
 })
 

@@ -40,14 +40,17 @@ const retry = 2_000
 
 export class DurableServer {
   readonly invocations: Array<Invocation> = []
+  /** Ids begin with it; no two servers give the same. */
+  readonly #prefix: string
   readonly #world: Surroundings
   readonly #deployments = new Map<string, Deployment>()
   /** Service → deployment → revision. */
   readonly #revisions = new Map<string, Map<string, number>>()
   #ids = 0
 
-  constructor(world: Surroundings) {
+  constructor(world: Surroundings, prefix = "dp") {
     this.#world = world
+    this.#prefix = prefix
   }
 
   latest(service: string): string | undefined {
@@ -106,7 +109,7 @@ export class DurableServer {
     if (known !== undefined && !force) return known
     const services = this.#world.discover(endpoint)
     if (services === undefined) return undefined
-    const deployment = known ?? { id: `dp_${(this.#ids += 1)}`, endpoint: new URL(endpoint).href, services }
+    const deployment = known ?? { id: `${this.#prefix}_${(this.#ids += 1)}`, endpoint: new URL(endpoint).href, services }
     deployment.services = services
     this.#deployments.set(deployment.id, deployment)
     this.#moved(() => {
@@ -135,6 +138,14 @@ export class DurableServer {
     const invocation: Invocation = { name, service, work, attempt, state: "waiting", on: undefined, since: this.#world.now() }
     this.invocations.push(invocation)
     this.#attempt(invocation)
+  }
+
+  /** A delayed call: not pinned until its time comes. */
+  schedule(service: string, delay: number, work: number): void {
+    const name = `${service}-${this.invocations.length + 1}`
+    const invocation: Invocation = { name, service, work, attempt: 100, state: "waiting", on: undefined, since: this.#world.now() }
+    this.invocations.push(invocation)
+    this.#world.after(delay, () => this.#attempt(invocation))
   }
 
   /** A person cancels what cannot go on: unpinned work of a service that is about to go. */

@@ -1,5 +1,6 @@
 /** Between the operator and its two servers: calls take time, get lost, are refused, and kill the operator. */
 import { Effect } from "effect"
+import type { Usage } from "#src/admin/admin.ts"
 import { callTimeout, type Calls } from "#src/admin/calls.ts"
 import type { AdminServer } from "#src/engine/action.ts"
 import { type Server, Unavailable } from "#src/errors.ts"
@@ -53,6 +54,12 @@ export class Network {
   admin: "up" | "refusing" | "silent" = "up"
   /** Whether it answers questions about unfinished work. */
   queries = true
+  /** Further admin servers by base URL; all other addresses lead to the first. */
+  readonly others = new Map<string, DurableServer>()
+  /** Base URLs that lead nowhere. */
+  readonly gone = new Set<string>()
+  /** What comes instead of the answer about unfinished work. */
+  forge: (usage: Usage) => Usage = (usage) => usage
   readonly #options: NetworkOptions
 
   constructor(options: NetworkOptions) {
@@ -78,18 +85,21 @@ export class Network {
   }
 
   calls(link: Link): Calls {
-    const { admin, now, onWrite } = this.#options
-    const ask = <A>(what: string, read: () => A) =>
-      this.#bounded(this.#exchange(link, { to: "admin", what, write: false }, { carryOut: read }))
+    const { now, onWrite } = this.#options
+    const at = ({ base }: AdminServer): DurableServer => this.others.get(base) ?? this.#options.admin
+    const reach = <A, E>({ base }: AdminServer, call: Effect.Effect<A, E>): Effect.Effect<A, E | Unavailable> =>
+      this.gone.has(base) ? new Unavailable({ server: "admin", detail: `name not found (ENOTFOUND) ${base}` }) : call
+    const ask = <A>(server: AdminServer, what: string, read: (durable: DurableServer) => A) =>
+      reach(server, this.#bounded(this.#exchange(link, { to: "admin", what, write: false }, { carryOut: () => read(at(server)) })))
     return {
-      services: () => ask("services", () => admin.routing().services),
-      deployments: () => ask("deployments", () => admin.routing().deployments),
-      service: (_: AdminServer, name) => ask(`service ${name}`, () => admin.latest(name) ?? ""),
-      usage: () =>
+      services: (server) => ask(server, "services", (durable) => durable.routing().services),
+      deployments: (server) => ask(server, "deployments", (durable) => durable.routing().deployments),
+      service: (server, name) => ask(server, `service ${name}`, (durable) => durable.latest(name) ?? ""),
+      usage: (server) =>
         Effect.suspend(() => {
           const askedAt = now()
           return Effect.tap(
-            ask("query", () => (this.queries ? admin.usage() : undefined)).pipe(
+            ask(server, "query", (durable) => (this.queries ? this.forge(durable.usage()) : undefined)).pipe(
               Effect.flatMap((usage) =>
                 usage === undefined
                   ? new Unavailable({ server: "admin", status: 500, detail: "POST /query answered 500" })
@@ -99,17 +109,20 @@ export class Network {
             () => Effect.sync(() => (link.askedAt = askedAt)),
           )
         }),
-      register: ({ endpoint, force }) =>
+      register: ({ server, endpoint, force }) =>
         Effect.flatMap(
-          this.#exchange(
-            link,
-            { to: "admin", what: `${force ? "promote" : "register"} ${endpoint}`, write: true },
-            {
-              carryOut: () => {
-                onWrite({ _tag: "Register", endpoint, force }, link)
-                return admin.register(endpoint, force)
+          reach(
+            server,
+            this.#exchange(
+              link,
+              { to: "admin", what: `${force ? "promote" : "register"} ${endpoint}`, write: true },
+              {
+                carryOut: () => {
+                  onWrite({ _tag: "Register", endpoint, force }, link)
+                  return at(server).register(endpoint, force)
+                },
               },
-            },
+            ),
           ),
           (registered) =>
             registered === undefined
@@ -121,17 +134,20 @@ export class Network {
                 )
               : Effect.succeed(registered),
         ),
-      forget: (_: AdminServer, id) =>
-        this.#bounded(
-          this.#exchange(
-            link,
-            { to: "admin", what: `forget ${id}`, write: true },
-            {
-              carryOut: () => {
-                onWrite({ _tag: "Forget", id }, link)
-                admin.forget(id)
+      forget: (server, id) =>
+        reach(
+          server,
+          this.#bounded(
+            this.#exchange(
+              link,
+              { to: "admin", what: `forget ${id}`, write: true },
+              {
+                carryOut: () => {
+                  onWrite({ _tag: "Forget", id }, link)
+                  at(server).forget(id)
+                },
               },
-            },
+            ),
           ),
         ),
     }

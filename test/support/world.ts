@@ -61,6 +61,8 @@ export class World {
   lag: (kind: keyof Objects) => number
   /** Milliseconds that the operator stays down after a crash. */
   downtime: () => number = () => 1_000
+  /** Milliseconds that an admin call takes longer, each way. */
+  slow = 0
   onWrite: (write: Write, link: Link) => void = () => {}
   onCrash: () => void = () => {}
   readonly #fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
@@ -85,7 +87,7 @@ export class World {
       api: this.api,
       admin: this.admin,
       now,
-      latency: (to) => 1 + this.dice.below(to === "admin" ? 25 : 10),
+      latency: (to) => (to === "admin" ? this.slow : 0) + 1 + this.dice.below(to === "admin" ? 25 : 10),
       fate: (call) => this.fate(call),
       onCall: ({ to, what, write }, fate) => {
         if (write || fate !== "pass") this.note(`${to === "admin" ? "admin" : "kube "} ${what}${fate === "pass" ? "" : ` [${fate}]`}`)
@@ -168,6 +170,14 @@ export class World {
     }
     if (this.api.get(deploymentRef(name)) === undefined) this.api.make(deploymentRef(name), { spec })
     else this.api.edit(deploymentRef(name), { spec })
+  }
+
+  /** Another durable-execution server behind this base URL. */
+  another(base: string): DurableServer {
+    const prefix = `dp${this.network.others.size + 2}`
+    const server = new DurableServer({ now: this.now, after: this.after, discover: (endpoint) => this.#discover(endpoint) }, prefix)
+    this.network.others.set(base, server)
+    return server
   }
 
   delete(name: string): void {
