@@ -96,8 +96,11 @@ const make = Effect.fnUntraced(function* (connection: Connection, metric: string
     const credentials = yield* connection.credentials
     let current: ClientRequest | undefined
     let answer: IncomingMessage | undefined
+    let over = false
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
+        // A request that is given up ends as if its server had closed the socket. It must not be sent again, behind our back.
+        over = true
         if (answer?.complete !== true) current?.destroy()
       }),
     )
@@ -111,7 +114,7 @@ const make = Effect.fnUntraced(function* (connection: Connection, metric: string
             resume(Effect.succeed(message))
           },
           (error, retry) => {
-            if (retry && !last) attempt(true)
+            if (retry && !last && !over) attempt(true)
             else resume(Effect.fail(broken(request, error)))
           },
         )

@@ -86,6 +86,22 @@ describe("the transport", () => {
     }),
   )
 
+  // To destroy a request looks like a socket that its server has closed: a DELETE that was given up after 30 s went out again.
+  it.live("an interrupted request on a connection that was used before is not sent again", () =>
+    Effect.gen(function* () {
+      const { server, transport } = yield* against((_, response, count) => {
+        if (count === 1) json(response, 200, {})
+      })
+      yield* transport.send(get)
+      yield* Effect.sleep(50)
+      const fiber = yield* Effect.forkChild(transport.send({ ...get, method: "DELETE", verb: "delete" }))
+      yield* Effect.sleep(100)
+      yield* Fiber.interrupt(fiber)
+      yield* Effect.sleep(100)
+      assert.deepStrictEqual([server.requests.length, server.abandoned()], [2, 1])
+    }),
+  )
+
   it.live("a full server is asked again when it says so", () =>
     Effect.gen(function* () {
       const { server, transport } = yield* against((_, response, count) =>
