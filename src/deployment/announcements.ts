@@ -71,7 +71,9 @@ export const announcements = (
           } as const,
         ]
       : []),
-    ...(news && alarming.has(ready.reason) ? [{ type: "Warning", reason: ready.reason, note: ready.message, action } as const] : []),
+    ...(news && alarming.has(ready.reason)
+      ? [{ type: "Warning", reason: ready.reason, note: `${ready.message}${instance(verdict)}`, action } as const]
+      : []),
     ...(ready !== undefined && stuck(snapshot, verdict)
       ? [
           {
@@ -96,6 +98,12 @@ export const announcements = (
   ]
 }
 
+/** One that is paused never finishes by itself. In the event only: in the condition each one that finishes would be a write. */
+const instance = ({ state }: Verdict): string => {
+  const example = state._tag === "DeletionBlocked" ? state.by.find((version) => version.example !== undefined)?.example : undefined
+  return example === undefined ? "" : `. One of them is ${example}`
+}
+
 const overdue = ({ state }: Verdict): boolean => state._tag === "NotReady" && state.overdue
 
 /** What was taken from people by force, by name; said once it has happened. */
@@ -104,9 +112,10 @@ const forcedOut = ({ forced }: Verdict, { outcomes }: Report): ReadonlyArray<Ann
     outcomes.some(({ _tag, action }) => _tag === "Done" && action._tag === "Forget" && action.deploymentId === id),
   )
   if (gone.length === 0) return []
-  const lost = gone.map(({ pinned, unpinned, version }) =>
-    unpinned === 0 ? `${version} (${pinned} pinned invocations)` : `${version} (${pinned} pinned, ${unpinned} unpinned invocations)`,
-  )
+  const lost = gone.map(({ example, id = "", pinned, unpinned, version }) => {
+    const counts = unpinned === 0 ? `${pinned} pinned invocations` : `${pinned} pinned, ${unpinned} unpinned invocations`
+    return `${version} (${counts}) registered as ${id}${example === undefined ? "" : `, such as ${example}`}`
+  })
   return [
     {
       type: "Warning",

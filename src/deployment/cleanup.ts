@@ -17,6 +17,7 @@ import { autoscale, isAutoscaled, stopAutoscaling } from "./autoscaling.ts"
 import { claim, replicaSetRef, stamp, unstamp, wantedReplicas } from "./replica-set.ts"
 import { type Case, type Fate, type Mode, unknown } from "./fate.ts"
 import { leaveFormer } from "./former.ts"
+import { forget } from "./forget.ts"
 import { deletedAt, needUsage, provenSince, usageOf } from "./proof.ts"
 import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
 import type { Missing, Older, Verdict } from "./verdict.ts"
@@ -107,7 +108,7 @@ const fateOf = (of: Case): Fate => {
   // What was seen before somebody deleted the object says nothing: the latest version got new work until then, and after.
   if (look._tag === "Stale" || (look._tag === "Known" && look.askedAt < deletedAt(snapshot)))
     return { older, need: needUsage(snapshot, server, deletedAt(snapshot)) }
-  if (look._tag === "Unknown") return { older, missing: look, watch: { server, id: version.id } }
+  if (look._tag === "Unknown") return { older: { ...older, silent: true }, missing: look, watch: { server, id: version.id } }
   const { namespace = "" } = deployment.metadata
   if (isRiddle(version, namespace, look.value))
     return {
@@ -291,20 +292,7 @@ const bury = (
   snapshot: Snapshot,
 ): ReadonlyArray<Action> => {
   const known = id === undefined ? undefined : usage.get(id)
-  const routing = snapshot.admin.get(server.key)?.routing
-  return [
-    ...(id !== undefined && known !== undefined
-      ? [
-          {
-            _tag: "Forget",
-            server,
-            deploymentId: id,
-            services: known.latestFor === 0 ? [] : routing?._tag === "Seen" ? routing.value.deployments.get(id)?.services : undefined,
-          } as const,
-        ]
-      : []),
-    remove(deployment, version),
-  ]
+  return [...(id !== undefined && known !== undefined ? [forget(snapshot, server, id, known)] : []), remove(deployment, version)]
 }
 
 const remove = (deployment: ServiceDeployment, version: Version): Action => ({

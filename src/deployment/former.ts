@@ -3,8 +3,9 @@
  * delayed calls go on: each of them holds the version as its own server does, until it has no unfinished work there; then
  * it is deregistered there.
  */
-import type { Action, AdminServer } from "../engine/action.ts"
+import type { Action } from "../engine/action.ts"
 import { type Case, type Fate, unknown } from "./fate.ts"
+import { forget } from "./forget.ts"
 import { deletedAt, needUsage, provenSince, usageOf } from "./proof.ts"
 import { claim } from "./replica-set.ts"
 import { unasked } from "./snapshot.ts"
@@ -24,7 +25,7 @@ export const leaveFormer = (of: Case): Fate | undefined => {
   const look = usageOf(snapshot, server)
   if (look._tag === "Stale" || (look._tag === "Known" && look.askedAt < deletedAt(snapshot)))
     return { older, need: needUsage(snapshot, server, deletedAt(snapshot)) }
-  if (look._tag === "Unknown") return { older, missing: look, watch: { server, id: undefined } }
+  if (look._tag === "Unknown") return { older: { ...older, silent: true }, missing: look, watch: { server, id: undefined } }
   // By its address: the recorded id may be the one that another server gave.
   const id = idOn({ name: version.name, id: undefined }, snapshot.deployment.metadata.namespace ?? "", look.value)
   const known = id === undefined ? undefined : look.value.get(id)
@@ -38,7 +39,7 @@ export const leaveFormer = (of: Case): Fate | undefined => {
   const since = provenSince(snapshot, server, undefined)
   if (look.askedAt < since) return { older, need: needUsage(snapshot, server, since) }
   return {
-    ...left(of, key, [forget(of, server, id)]),
+    ...left(of, key, [forget(snapshot, server, id, known)]),
     older,
     ...(known.pinned + known.unpinned > 0 ? { forced: busy } : {}),
   }
@@ -71,13 +72,3 @@ const left = ({ settings, snapshot, version }: Case, key: string, actions: Reado
     },
   ],
 })
-
-const forget = ({ snapshot }: Case, server: AdminServer, id: string): Action => {
-  const routing = snapshot.admin.get(server.key)?.routing
-  return {
-    _tag: "Forget",
-    server,
-    deploymentId: id,
-    services: routing?._tag === "Seen" ? routing.value.deployments.get(id)?.services : undefined,
-  }
-}

@@ -106,7 +106,7 @@ const adminViews = Effect.fnUntraced(function* (
   const views = new Map<string, AdminView>()
   for (const server of servers(deployment, replicaSets, settings)) {
     const routing = yield* admin.routing(server)
-    const touchedAt = yield* admin.touchedAt(server, services(replicaSets, routing, settings))
+    const touchedAt = yield* admin.touchedAt(server, services(deployment, replicaSets, routing, settings))
     views.set(server.key, { routing, usage: yield* admin.usage(server), touchedAt })
   }
   return views
@@ -128,8 +128,9 @@ const servers = (
   return [...new Map(all.toReversed().map((server) => [server.key, server])).values()]
 }
 
-/** The hosts of the versions and the services that any of them exposes; undefined, which means all, when the server has not told. */
+/** The hosts of the versions, also of those that have just gone, and the services that any of them exposes; undefined, which means all, when the server has not told. */
 const services = (
+  { metadata: { namespace = "" }, status }: ServiceDeployment,
   replicaSets: ReadonlyArray<ReplicaSet>,
   routing: Observed<Routing>,
   { addresses, vocabulary }: DeploymentSettings,
@@ -137,10 +138,16 @@ const services = (
   routing._tag !== "Seen"
     ? undefined
     : [
-        ...new Set(
-          replicaSets.flatMap(({ metadata }) => [
-            new URL(endpointOf(metadata.name, metadata.namespace ?? "", "", addresses)).host,
-            ...(routing.value.deployments.get(metadata.annotations?.[vocabulary.annotations.deploymentId] ?? "")?.services ?? []),
-          ]),
-        ),
+        ...new Set([
+          ...[...replicaSets.map(({ metadata }) => metadata.name), ...(status?.versions ?? []).map(({ name }) => name)].flatMap((name) =>
+            hostOf(endpointOf(name, namespace, "", addresses)),
+          ),
+          ...replicaSets.flatMap(
+            ({ metadata }) =>
+              routing.value.deployments.get(metadata.annotations?.[vocabulary.annotations.deploymentId] ?? "")?.services ?? [],
+          ),
+        ]),
       ]
+
+/** None for a name in the status that is no name of a version. */
+const hostOf = (endpoint: string): ReadonlyArray<string> => (URL.canParse(endpoint) ? [new URL(endpoint).host] : [])

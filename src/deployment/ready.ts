@@ -52,7 +52,10 @@ export const readyOf = (verdict: Verdict, { deployment }: Snapshot): Ready => {
       return {
         status: "False",
         reason: state.missing.rejected ? "AdminCallRejected" : "AdminCallFailed",
-        message: state.missing.because,
+        message:
+          deletion?.phase === "Forcing"
+            ? `${state.missing.because}. By force all versions go, work or not, as soon as it answers`
+            : state.missing.because,
         reconciling: true,
       }
     case "DeletionBlocked": {
@@ -61,13 +64,13 @@ export const readyOf = (verdict: Verdict, { deployment }: Snapshot): Ready => {
         ? {
             status: "False",
             reason: "DeletionDrainOverdue",
-            message: `still ${waits}, although the time of spec.restate.drain.timeoutSeconds is over since ${rfc3339NotBefore(deletion.deadline ?? 0)}. Let the invocations finish, cancel them on the server, or set spec.restate.deletePolicy to force`,
+            message: `still ${waits}, although the time of spec.restate.drain.timeoutSeconds is over since ${rfc3339NotBefore(deletion.deadline ?? 0)}. ${waysOut}`,
             reconciling: true,
           }
         : {
             status: "False",
             reason: "DeploymentInUse",
-            message: `${waits}. Let the invocations finish, cancel them on the server, or set spec.restate.deletePolicy to force`,
+            message: `${waits}. ${waysOut}`,
             reconciling: true,
           }
     }
@@ -103,10 +106,15 @@ const older = (versions: ReadonlyArray<Older>): string => {
   return parts.length === 0 ? "" : `; draining ${parts.toSorted().join(", ")}`
 }
 
-const work = ({ version, pinned, unpinned }: Older): string =>
-  pinned + unpinned === 0
-    ? `${version} (still the latest for one of its services)`
-    : `${version} (${calm(pinned)} pinned, ${calm(unpinned)} unpinned invocations)`
+const waysOut =
+  "Let the invocations finish, or cancel them on the server; spec.restate.deletePolicy force would remove the versions under them, and they could never finish"
+
+const work = ({ version, pinned, state, unpinned }: Older): string =>
+  state === "Unknown"
+    ? `${version} (its server does not say what is unfinished)`
+    : pinned + unpinned === 0
+      ? `${version} (still the latest for one of its services)`
+      : `${version} (${calm(pinned)} pinned, ${calm(unpinned)} unpinned invocations)`
 
 const calm = (count: number): string => (count < 10 ? String(count) : `${rounded(count)} or fewer`)
 

@@ -12,6 +12,8 @@ export interface Older {
    * `Unknown`: its server has not told.
    */
   readonly state: "InUse" | "Draining" | "Kept" | "Unknown"
+  /** Unknown because its server was asked and gave no answer, not because nobody has asked yet. */
+  readonly silent?: true
   readonly id: string | undefined
   readonly pinned: number
   readonly unpinned: number

@@ -37,6 +37,8 @@ const unseen = (version: string): Older => ({
 const recall = (older: Older, before: ReadonlyArray<VersionStatus>): Older => {
   const entry = older.state === "Unknown" ? before.find(({ name }) => name === older.version) : undefined
   if (entry === undefined) return older
+  // Nobody has counted the work of what was current a moment ago: without an answer no number is true, least of all zero.
+  if (entry.state === "Current" && older.silent === true) return { ...older, id: entry.deploymentId ?? older.id }
   const removeAt = Date.parse(entry.removeAt ?? "")
   return {
     ...older,
@@ -92,7 +94,9 @@ export const deletionStatus = (
     ...(deadline === undefined ? {} : { deadline: rfc3339(deadline) }),
     ...(onTimeout === undefined ? {} : { onTimeout }),
     message,
-    totalPendingInvocations: pending.reduce((sum, { pinned, unpinned }) => sum + pinned + unpinned, 0),
+    ...(older?.some(({ silent, state }) => silent === true && state === "Unknown") === true
+      ? {}
+      : { totalPendingInvocations: pending.reduce((sum, { pinned, unpinned }) => sum + pinned + unpinned, 0) }),
     ...(pending.length === 0 ? {} : { pendingInvocations: pending }),
   }
 }

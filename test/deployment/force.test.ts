@@ -74,7 +74,7 @@ describe("deletePolicy force", () => {
     expect(concluded(given, done(given)).announcements).toContainEqual(
       expect.objectContaining({
         ...forced,
-        note: `removed with unfinished invocations: ${[`${v1} (3 pinned invocations)`, `${v2} (0 pinned, 1 unpinned invocations)`].toSorted().join(", ")}`,
+        note: `removed with unfinished invocations: ${[`${v1} (3 pinned invocations) registered as dp_1`, `${v2} (0 pinned, 1 unpinned invocations) registered as dp_2`].toSorted().join(", ")}`,
       }),
     )
     expect(concluded(given).announcements).not.toContainEqual(expect.objectContaining(forced))
@@ -133,7 +133,7 @@ describe("a drain with a time limit", () => {
             { version: v1, deploymentId: "dp_1", pinned: 3, unpinned: 0 },
           ],
         },
-        conditions: [{ reason: "DeletionDrainOverdue", message: expect.stringContaining("deletePolicy to force") }, {}],
+        conditions: [{ reason: "DeletionDrainOverdue", message: expect.stringContaining("deletePolicy force") }, {}],
       },
     })
     expect(concluded(overdue).announcements).toContainEqual(expect.objectContaining({ type: "Warning", reason: "DeletionDrainOverdue" }))

@@ -6,7 +6,7 @@ import type { Plan, Report } from "../../src/engine/plan.ts"
 import type { Verdict } from "../../src/deployment/verdict.ts"
 import { Conflict, Forbidden, Rejected, Unavailable, type WriteError } from "../../src/errors.ts"
 import { decide } from "../../src/deployment/decide.ts"
-import { at, deployment, nameOf, server, settings, snapshot, version, vocabulary, type World } from "../support/given.ts"
+import { at, deployment, nameOf, server, settings, snapshot, unseen, version, vocabulary, type World } from "../support/given.ts"
 
 const now = at(1000)
 const quiet: Report = { outcomes: [], failures: [] }
@@ -32,6 +32,21 @@ const starting: World = { now, deployment: deployment("v1"), versions: [version(
 const waiting: World = { now, deployment: deployment("v1"), versions: [version("v1", { ready: 0 })] }
 
 describe("the status", () => {
+  it("shows no number of what cannot be asked, least of all zero", () => {
+    const blind: World = {
+      now,
+      deployment: deployment("v1", {
+        metadata: { deletionTimestamp: new Date(at(990)).toISOString() },
+        status: { versions: [{ name: nameOf("v1"), state: "Current", deploymentId: "dp_1", since: new Date(at(1)).toISOString() }] },
+      }),
+      versions: [version("v1", { id: "dp_1" })],
+      admin: { ...server({}, {}, { askedAt: now }), usage: unseen(now) },
+    }
+    const status: object = concluded(blind).status ?? {}
+    expect(status).toMatchObject({ versions: [{ name: nameOf("v1"), state: "Unknown", deploymentId: "dp_1" }] })
+    expect(JSON.stringify(status)).not.toMatch(/pinned|totalPendingInvocations/)
+  })
+
   it("names the versions that drain, in numbers that do not move with every invocation", () => {
     const { status } = concluded(draining)
     expect(status).toMatchObject({

@@ -419,9 +419,9 @@ export interface DeletionStatus {
    */
   message?: string | null
   /**
-   * Number of unfinished invocations that hold the deletion up.
+   * Number of unfinished invocations that hold the deletion up; absent while the server does not say.
    */
-  totalPendingInvocations: number
+  totalPendingInvocations?: number
   /**
    * The unfinished invocations by version.
    */
