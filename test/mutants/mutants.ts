@@ -51,8 +51,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "a registered version is registered again",
     file: rollout,
-    from: `const id = current.version.server?.key === target.server.key ? current.version.id : undefined`,
-    to: `const id = current.version.server?.key === "" ? current.version.id : undefined; if (current.version.id !== undefined) return register(current, undefined, false)`,
+    from: `if (id === undefined) return register(current, undefined, false)`,
+    to: `if (id === undefined || id !== "") return register(current, undefined, false)`,
     killedBy: [rolloutTest, "is left alone while all of its services are routed to it"],
   },
   {
@@ -92,7 +92,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "destruction on an old answer",
-    file: cleanup,
+    file: "src/deployment/proof.ts",
     from: `snapshot.now - freshness, removeAt ?? 0, deletedAt(snapshot))`,
     to: `0)`,
     killedBy: [drainTest, "asks again rather than destroy on an answer older than 5 s"],
@@ -107,10 +107,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "a version is deleted before it is deregistered",
     file: cleanup,
-    from: `    { _tag: "Delete", ref: replicaSetRef(deployment, version.name), uid: version.replicaSet.metadata.uid },
-  ]`,
-    to: `    { _tag: "Delete", ref: replicaSetRef(deployment, version.name), uid: version.replicaSet.metadata.uid },
-  ].toReversed() as never`,
+    from: `[forget(snapshot, server, id, known)] : []), remove(deployment, version)]`,
+    to: `[forget(snapshot, server, id, known)] : []), remove(deployment, version)].toReversed()`,
     killedBy: [drainTest, "is forgotten before it is deleted, beyond the history limit"],
   },
   {
@@ -137,10 +135,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "a plain registration is forced",
     file: rollout,
-    from: `    case "Register":
-      return register(current, undefined, false)`,
-    to: `    case "Register":
-      return register(current, undefined, true)`,
+    from: `forgotten(current, routing.value)] }, undefined, false)`,
+    to: `forgotten(current, routing.value)] }, undefined, true)`,
     killedBy: [rolloutTest, "is registered again when the server does not know its id"],
   },
   {
@@ -184,5 +180,26 @@ export const mutants: ReadonlyArray<Mutant> = [
     from: `const actions = [...stopAutoscaling(snapshot.autoscalers.get(version.name)), ...last]`,
     to: `const actions = [...last, ...stopAutoscaling(snapshot.autoscalers.get(version.name))]`,
     killedBy: ["test/deployment/autoscaling.test.ts", "keeps its autoscaler while it waits for its deadline, and loses it before its pods"],
+  },
+  {
+    name: "a moved target forgets the old server",
+    file: rollout,
+    from: `target.server.key, former, settings.vocabulary)`,
+    to: `target.server.key, [], settings.vocabulary)`,
+    killedBy: [rolloutTest, "is followed at once, work or not, and first the old server is written down"],
+  },
+  {
+    name: "the latest version is deregistered first",
+    file: cleanup,
+    from: `lastServed(snapshot, versions).flatMap(`,
+    to: `versions.flatMap(`,
+    killedBy: ["test/deployment/force.test.ts", "removes every version in one pass, registrations first"],
+  },
+  {
+    name: "work without pods is left without pods",
+    file: cleanup,
+    from: `version.replicas === 0 && wantedReplicas(deployment) > 0`,
+    to: `version.replicas < 0 && wantedReplicas(deployment) > 0`,
+    killedBy: ["test/convergence/attacks.test.ts", "gets them back when the object that was scaled to zero"],
   },
 ]
