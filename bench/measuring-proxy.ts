@@ -13,8 +13,8 @@ export interface ProxyOptions {
   readonly identity?: Identity
   /** Called with each request; the function it returns, with the status of the answer, 0 for none. */
   readonly onRequest: (request: http.IncomingMessage) => (status: number) => void
-  /** Asked with each request: one for a server that hangs is taken and never answered. */
-  readonly hangs?: (request: http.IncomingMessage) => boolean
+  /** Another server for this request, as a base URL; `hangs`: the request is taken and never answered. */
+  readonly lead?: (request: http.IncomingMessage) => string | "hangs" | undefined
 }
 
 /** A running proxy. */
@@ -36,15 +36,17 @@ export const startProxy = async (options: ProxyOptions): Promise<MeasuringProxy>
 
   const forward = (request: http.IncomingMessage, response: http.ServerResponse): void => {
     const answered = onRequest(request)
-    if (options.hangs?.(request) === true) return
+    const led = options.lead?.(request)
+    if (led === "hangs") return
     const asked = new URL(request.url ?? "/", upstream)
+    const server = led === undefined ? upstream : new URL(led)
     const outgoing = send({
-      hostname: upstream.hostname,
-      port: upstream.port,
+      hostname: server.hostname,
+      port: server.port,
       path: asked.pathname + asked.search,
       method: request.method,
       agent,
-      headers: { ...endToEnd(request.headers), host: upstream.host },
+      headers: { ...endToEnd(request.headers), host: server.host },
     })
     outgoing.on("response", (answer) => {
       answered(answer.statusCode ?? 0)

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { createAuthority, createServer } from "../sandbox/certificates.ts"
+import { startDurableServer } from "../sandbox/durable-server.ts"
 import { installBundle, type Installed } from "../sandbox/install.ts"
 import { writeKubeconfig } from "../sandbox/kubeconfig.ts"
 import { startOperator, type OperatorProcess } from "../sandbox/operator-process.ts"
@@ -11,7 +12,7 @@ import { waitFor } from "../sandbox/wait.ts"
 import { callOf } from "./admin-record.ts"
 import { DurableWork } from "./durable-work.ts"
 import { Endpoint } from "./endpoint.ts"
-import { Fleet, fleetPath } from "./fleet.ts"
+import { Fleet, fleetPath, serverName } from "./fleet.ts"
 import { namespace } from "./kinds.ts"
 import { startProxy, type MeasuringProxy } from "./measuring-proxy.ts"
 import { MemorySampler } from "./memory.ts"
@@ -23,7 +24,7 @@ import { playedControllers, StandInControllers } from "./stand-in-controllers.ts
 export interface WorldOptions {
   readonly count: number
   readonly drainDelaySeconds: number
-  /** Admin APIs as the operator sees them; behind all of their names is the one real server. */
+  /** Durable-execution servers; the objects take turns among them. */
   readonly servers?: number
   readonly recorder: Recorder
   readonly progress: (line: string) => void
@@ -72,10 +73,14 @@ export class World {
       const endpoint = await Endpoint.start()
       undo.push(() => endpoint.close())
       const api = await startApiProxy(sandbox, installed, recorder)
+      const further = await furtherServers(sandbox, servers ?? 1)
       let world: World | undefined
       const admin = await startProxy({
         upstream: sandbox.adminUrl,
-        hangs: ({ url }) => world?.hanging !== undefined && new URL(url ?? "/", sandbox.adminUrl).hostname.startsWith(`${world.hanging}.`),
+        lead: ({ url }) => {
+          const name = new URL(url ?? "/", sandbox.adminUrl).hostname.split(".")[0] ?? ""
+          return name === world?.hanging ? "hangs" : further.get(name)
+        },
         onRequest: (request) => {
           const call = callOf(request.method ?? "", request.url ?? "")
           const at = Date.now()
@@ -153,6 +158,19 @@ interface Parts {
   readonly kubeconfig: string
   readonly proxies: ReadonlyArray<MeasuringProxy>
   readonly adminProxy: string
+}
+
+/** The base URLs of all but the first server, by name. They end with the sandbox. */
+const furtherServers = async (sandbox: Sandbox, count: number): Promise<ReadonlyMap<string, string>> => {
+  const urls = new Map<string, string>()
+  const { directory, processes, proxyUrl } = sandbox
+  if (processes === undefined || proxyUrl === undefined) return urls
+  for (let index = 1; index < count; index += 1) {
+    const name = serverName(index)
+    const { adminUrl } = await startDurableServer({ directory, processes, name, httpProxy: proxyUrl, partitions: 1 })
+    urls.set(name, adminUrl)
+  }
+  return urls
 }
 
 /** A proxy in front of the API server, and a kubeconfig that leads to it with the rights of the operator's ServiceAccount. */

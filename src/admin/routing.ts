@@ -6,13 +6,14 @@ import type { Routing } from "./admin.ts"
 import type { Calls } from "./calls.ts"
 
 /**
- * Deployments first, then services: what a service points to at the second question was there at the first, unless
- * somebody registered in between. Then both are asked again, so that no service points to a deployment nobody knows.
+ * Services first, then deployments: what a service points to at the first question is there at the second, unless it was
+ * deregistered in between. Then both are asked again, so that no service points to a deployment nobody knows. The other way
+ * round every registration in between did that: in a rollout of 100 objects three tries in a row failed, and cost 30 s.
  */
 export const askRouting = Effect.fnUntraced(function* (calls: Calls, server: AdminServer) {
   for (let attempt = 1; attempt <= 3; attempt += 1) {
-    const deployments = yield* calls.deployments(server)
     const services = yield* calls.services(server)
+    const deployments = yield* calls.deployments(server)
     if ([...services.values()].every((id) => deployments.has(id))) return { services, deployments } satisfies Routing
   }
   return yield* Effect.fail(

@@ -87,7 +87,7 @@ describe("a question", () => {
       yield* looks.request("b", other, "usage", 0)
       yield* looks.request("c", main, "routing", 0)
       yield* settle
-      assert.deepStrictEqual([...world.asked].toSorted(), ["deployments cluster/main", usage, "usage cluster/other"])
+      assert.deepStrictEqual([...world.asked].toSorted(), ["services cluster/main", usage, "usage cluster/other"])
     }),
   )
 
@@ -339,18 +339,18 @@ describe("a quiet interest", () => {
 })
 
 describe("the routing look", () => {
-  law("is asked again when a service points to a deployment that the list did not have yet", (world) =>
+  law("is asked again when a service points to a deployment that was deregistered before the list was made", (world) =>
     Effect.gen(function* () {
       const looks = yield* AdminLooks
       const reader = yield* AdminReader
       yield* looks.request("a", main, "routing", 0)
       yield* settle
-      yield* world.answer("deployments cluster/main", new Map())
+      yield* world.answer("services cluster/main", new Map([["S", "gone"]]))
       yield* TestClock.adjust(5)
-      yield* world.answer("services cluster/main", new Map([["S", "new"]]))
+      yield* world.answer("deployments cluster/main", new Map())
       assert.deepStrictEqual(world.takeWoken(), [])
-      yield* world.answer("deployments cluster/main", new Map([["new", { endpoint: "http://new/", services: ["S"] }]]))
-      yield* world.answer("services cluster/main", new Map([["S", "new"]]))
+      yield* world.answer("services cluster/main", new Map([["S", "old"]]))
+      yield* world.answer("deployments cluster/main", new Map([["old", { endpoint: "http://old/", services: ["S"] }]]))
       assert.deepStrictEqual(world.takeWoken(), ["a"])
       const answer = yield* reader.routing(main)
       assert.deepInclude(answer, { _tag: "Seen", askedAt: 1_000_000 })
@@ -362,8 +362,8 @@ describe("the routing look", () => {
       const looks = yield* AdminLooks
       yield* looks.request("a", main, "routing", 0)
       yield* settle
-      yield* world.answer("deployments cluster/main", new Map())
-      yield* world.refuse("services cluster/main")
+      yield* world.answer("services cluster/main", new Map())
+      yield* world.refuse("deployments cluster/main")
       assert.strictEqual((yield* (yield* AdminReader).routing(main))._tag, "Unseen")
     }),
   )
@@ -378,7 +378,7 @@ describe("a server that is back", () => {
       yield* looks.request("c", other, "usage", 0)
       yield* settle
       yield* world.refuse(usage)
-      yield* world.refuse("deployments cluster/main")
+      yield* world.refuse("services cluster/main")
       yield* world.refuse("usage cluster/other")
       assert.deepStrictEqual(world.takeWoken(), ["a", "b", "c"])
       yield* looks.request("d", main, "usage", 0)
@@ -400,8 +400,8 @@ describe("a server that is back", () => {
       yield* looks.request("b", main, "routing", 0)
       yield* settle
       yield* world.refuse(usage, new Unavailable({ server: "admin", status: 500, detail: "no" }))
-      yield* world.answer("deployments cluster/main", new Map())
       yield* world.answer("services cluster/main", new Map())
+      yield* world.answer("deployments cluster/main", new Map())
       assert.deepStrictEqual(world.takeWoken(), ["a", "b"])
       yield* looks.request("c", main, "usage", 0)
       yield* TestClock.adjust(1_000)

@@ -100,8 +100,8 @@ describe("confirmation", () => {
       yield* settle
       world.automatic.set("service A", () => Effect.succeed("v2"))
       yield* writer.confirm("key", main, "v2", "http://v2:9080", ["A"])
-      yield* world.answer("deployments cluster/main", new Map([["v1", { endpoint: "http://v1/", services: ["A"] }]]))
       yield* world.answer("services cluster/main", new Map([["A", "v1"]]))
+      yield* world.answer("deployments cluster/main", new Map([["v1", { endpoint: "http://v1/", services: ["A"] }]]))
       assert.deepStrictEqual(yield* routing, [{ A: "v2" }, ["v1", "v2"]])
       yield* TestClock.adjust(1_000)
       serve(world, { A: "v3" }, { v1: ["A"], v3: ["A"] })
