@@ -13,9 +13,12 @@ export interface ProxyOptions {
   readonly identity?: Identity
   /** Called with each request; the function it returns, with the status of the answer, 0 for none. */
   readonly onRequest: (request: http.IncomingMessage) => (status: number) => void
-  /** Another server for this request, as a base URL; `hangs`: the request is taken and never answered. */
-  readonly lead?: (request: http.IncomingMessage) => string | "hangs" | undefined
+  /** Another server for this request, as a base URL, or {@link nowhere}. */
+  readonly lead?: (request: http.IncomingMessage) => string | undefined
 }
+
+/** The request is taken and never answered. */
+export const nowhere = "nowhere"
 
 /** A running proxy. */
 export interface MeasuringProxy {
@@ -37,7 +40,7 @@ export const startProxy = async (options: ProxyOptions): Promise<MeasuringProxy>
   const forward = (request: http.IncomingMessage, response: http.ServerResponse): void => {
     const answered = onRequest(request)
     const led = options.lead?.(request)
-    if (led === "hangs") return
+    if (led === nowhere) return
     const asked = new URL(request.url ?? "/", upstream)
     const server = led === undefined ? upstream : new URL(led)
     const outgoing = send({

@@ -14,7 +14,7 @@ import { DurableWork } from "./durable-work.ts"
 import { Endpoint } from "./endpoint.ts"
 import { Fleet, fleetPath, serverName } from "./fleet.ts"
 import { namespace } from "./kinds.ts"
-import { startProxy, type MeasuringProxy } from "./measuring-proxy.ts"
+import { type MeasuringProxy, nowhere, startProxy } from "./measuring-proxy.ts"
 import { MemorySampler } from "./memory.ts"
 import type { Recorder } from "./recorder.ts"
 import { classify } from "./request-record.ts"
@@ -79,7 +79,7 @@ export class World {
         upstream: sandbox.adminUrl,
         lead: ({ url }) => {
           const name = new URL(url ?? "/", sandbox.adminUrl).hostname.split(".")[0] ?? ""
-          return name === world?.hanging ? "hangs" : further.get(name)
+          return name === world?.hanging ? nowhere : further.get(name)
         },
         onRequest: (request) => {
           const call = callOf(request.method ?? "", request.url ?? "")
