@@ -18,7 +18,7 @@ export const plants: ReadonlyArray<Plant> = [
   { name: "a failed query is read as zero", story: "a rollover", trouble: "error", call: "POST /query" },
   { name: "the id is recorded after confirming", story: "a rollover", trouble: "crash", call: "GET /services" },
   { name: "a delete without UID", story: "a rollover", trouble: "", call: "" },
-  { name: "a decision from a stale cache is carried out", story: "a rollback", trouble: "watches late", call: "" },
+  { name: "a decision from a stale cache is carried out", story: "a rollback", trouble: "spec late", call: "" },
   { name: "a registered version is registered again", story: "a rollover", trouble: "", call: "" },
   { name: "a failed pass is not tried again", story: "a rollover", trouble: "error", call: "DELETE" },
 ]

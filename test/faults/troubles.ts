@@ -23,8 +23,16 @@ const crash = (world: OperatorWorld): Promise<void> => {
   return world.restart()
 }
 
-/** Longer than a poll (10 s) and a drain delay (1 s) together: a removal fits in. */
+/** Milliseconds. Longer than a poll (10 s) and a drain delay (1 s) together: a removal fits in. */
 const lag = 14_000
+
+const late =
+  (which: RegExp) =>
+  async ({ api }: OperatorWorld): Promise<void> => {
+    api.holdWatches(which)
+    await new Promise((resolve) => setTimeout(resolve, lag))
+    api.holdWatches(undefined)
+  }
 
 export const troubles: ReadonlyArray<Trouble> = [
   { name: "crash before", at: any, fate: "drop", strike: crash },
@@ -34,16 +42,9 @@ export const troubles: ReadonlyArray<Trouble> = [
   { name: "no answer", at: any, fate: "hold" },
   { name: "answer lost", at: write, fate: "lose" },
   { name: "delivered twice", at: write, fate: "twice" },
-  {
-    name: "watches late",
-    at: any,
-    fate: "pass",
-    strike: async (world) => {
-      world.api.holdWatches(true)
-      await new Promise((resolve) => setTimeout(resolve, lag))
-      world.api.holdWatches(false)
-    },
-  },
+  { name: "watches late", at: any, fate: "pass", strike: late(/./) },
+  // Each kind has a watch of its own. When only that of the spec lags, everything goes on for a spec that is gone.
+  { name: "spec late", at: write, fate: "pass", strike: late(/servicedeployments/) },
   { name: "watches cut", at: write, fate: "pass", strike: (world) => Promise.resolve(world.api.cutWatches()) },
   { name: "API server killed", at: write, fate: "pass", strike: (world) => world.sandbox.restartApiServer() },
 ]

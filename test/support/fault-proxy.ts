@@ -43,8 +43,9 @@ export class FaultProxy {
   readonly #server: http.Server
   readonly #agent: http.Agent
   readonly #upstream: URL
-  readonly #watches = new Set<http.IncomingMessage>()
-  #watchesHeld = false
+  /** By the path and query that was asked. */
+  readonly #watches = new Map<http.IncomingMessage, string>()
+  #held: RegExp | undefined
   /** Replaced by tests; everything passes by default. */
   judge: Judge = () => "pass"
   /** Called when the fate of a request has been carried out and it was not `pass`. */
@@ -73,17 +74,17 @@ export class FaultProxy {
     return `http://127.0.0.1:${port}`
   }
 
-  /** Whether events of watches, of those to come too, stay in the proxy; they all arrive when it ends. */
-  holdWatches(held: boolean): void {
-    this.#watchesHeld = held
-    for (const watch of this.#watches)
-      if (held) watch.pause()
+  /** Events of watches of such URLs, of those to come too, stay in the proxy until `undefined` is said; then they all arrive. */
+  holdWatches(which: RegExp | undefined): void {
+    this.#held = which
+    for (const [watch, url] of this.#watches)
+      if (which?.test(url) === true) watch.pause()
       else watch.resume()
   }
 
   /** Breaks the wire of all watches in the middle of whatever they carry. */
   cutWatches(): void {
-    for (const watch of this.#watches) watch.destroy(new Error("cut"))
+    for (const watch of this.#watches.keys()) watch.destroy(new Error("cut"))
   }
 
   async stop(): Promise<void> {
@@ -123,14 +124,14 @@ export class FaultProxy {
     response.flushHeaders()
     answer.on("error", () => request.socket.destroy())
     answer.pipe(response)
-    if (isWatch(proxied)) this.#follow(answer)
+    if (isWatch(proxied)) this.#follow(answer, proxied.url)
     if (fate !== "pass") this.onFault(proxied, fate)
   }
 
-  #follow(watch: http.IncomingMessage): void {
-    this.#watches.add(watch)
+  #follow(watch: http.IncomingMessage, url: string): void {
+    this.#watches.set(watch, url)
     watch.once("close", () => this.#watches.delete(watch))
-    if (this.#watchesHeld) watch.pause()
+    if (this.#held?.test(url) === true) watch.pause()
   }
 
   #send(request: http.IncomingMessage, response: http.ServerResponse, body: Buffer): Promise<http.IncomingMessage> {
