@@ -42,7 +42,7 @@ sweep: node_modules/.installed ## eight kinds of trouble at every call of eight 
 mutants: node_modules/.installed ## wrong versions of decide and act, each of which a named test must notice
 	@node test/mutants/main.ts
 
-faults: build ## nine troubles at every call of eight histories, on real servers; prints a table (EVERY=)
+faults: build ## ten troubles at every call of eight histories, on real servers; prints a table (EVERY=)
 	@node test/faults/main.ts --every $(EVERY)
 
 plants: build ## six bugs planted into the operator, each of which the runs of `make faults` must find

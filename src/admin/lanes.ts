@@ -4,7 +4,7 @@ import type { AdminServer } from "../engine/action.ts"
 import { type Key, Wake } from "../engine/wake.ts"
 import { Unavailable } from "../errors.ts"
 import { type Flight, Lane } from "./lane.ts"
-import { endpointKey } from "./routing.ts"
+import { endpointKey } from "./endpoint.ts"
 
 /** Milliseconds. A healthy registration takes 16 ms; one that takes this long waits for an endpoint that hangs. */
 export const hungAfter = 1_000

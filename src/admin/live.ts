@@ -8,7 +8,8 @@ import { AdminCalls, type CallsOptions, layerCalls, type Registered } from "./ca
 import { makeLanes, type Speed } from "./lanes.ts"
 import { type Looks, makeLooks } from "./looks.ts"
 import { isServerFailure } from "./recovery.ts"
-import { endangered, forgotten, hostOf, registered } from "./routing.ts"
+import { hostOf } from "./endpoint.ts"
+import { endangered, forgotten, registered } from "./routing.ts"
 
 /** Reader, looks and writer for any number of admin servers. Connections and polls end with the layer. */
 export const layer = (options: CallsOptions): Layer.Layer<AdminReader | AdminLooks | AdminWriter, never, Wake> =>
@@ -49,7 +50,6 @@ const makeWriter = (looks: Looks, metricsPrefix: string): Effect.Effect<AdminWri
       Effect.acquireUseRelease(
         Effect.sync(() => {
           const known = endangered(looks.routing(registration.server), registration.endpoint, registration.force)
-          // A version without a recorded id is judged by its address: a look asked before this registration says nothing of it.
           const services = known === undefined ? undefined : [...known, hostOf(registration.endpoint)]
           return { services, touch: looks.touches.begin(registration.server.key, services) }
         }),

@@ -57,12 +57,12 @@ export class Question<A> {
     this.#options = options
   }
 
-  /** What is known. After the wall clock was set back an answer of "later" has no age; it would pass for fresh for ever. */
   /** Nobody waits for it and nobody is interested. */
   get idle(): boolean {
     return !this.#asking && this.#interests.size === 0
   }
 
+  /** What is known. After the wall clock was set back an answer of "later" has no age; it would pass for fresh for ever. */
   get answer(): Observed<A> {
     const answer = this.#answer
     return answer._tag !== "Unasked" && answer.askedAt > this.#options.clock.currentTimeMillisUnsafe() ? { _tag: "Unasked" } : answer

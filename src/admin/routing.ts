@@ -4,6 +4,7 @@ import type { AdminServer } from "../engine/action.ts"
 import { Unavailable } from "../errors.ts"
 import type { Routing } from "./admin.ts"
 import type { Calls } from "./calls.ts"
+import { endpointKey } from "./endpoint.ts"
 
 /**
  * Services first, then deployments: what a service points to at the first question is there at the second, unless it was
@@ -51,16 +52,6 @@ export const forgotten =
     services: new Map([...routing.services].filter(([, holder]) => holder !== id)),
     deployments: new Map([...routing.deployments].filter(([known]) => known !== id)),
   })
-
-/** The server ignores scheme, query and a trailing slash; host spelling and path matter (measured, server 1.7.12). */
-export const endpointKey = (endpoint: string): string =>
-  endpoint
-    .replace(/^[a-z]+:\/\//i, "")
-    .replace(/[?#].*$/, "")
-    .replace(/\/+$/, "")
-
-/** Under which a registration is remembered besides its services; never the name of one. */
-export const hostOf = (endpoint: string): string => endpointKey(endpoint).replace(/\/.*$/, "")
 
 /**
  * Services whose routing a registration on its way may be changing *towards a deployment that a look knows*. Only that

@@ -18,7 +18,8 @@ import { claim, replicaSetRef, stamp, unstamp, wantedReplicas } from "./replica-
 import { type Case, type Fate, type Mode, unknown } from "./fate.ts"
 import { leaveFormer } from "./former.ts"
 import { forget } from "./forget.ts"
-import { deletedAt, needUsage, provenSince, usageOf } from "./proof.ts"
+import { needUsage, provenSince, usageOf } from "./proof.ts"
+import { milliseconds } from "./seconds.ts"
 import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
 import type { Missing, Older, Verdict } from "./verdict.ts"
 import { idOn, isRiddle, type Version } from "./version.ts"
@@ -105,9 +106,7 @@ const fateOf = (of: Case): Fate => {
       missing: { because: `${version.name} is registered with a server that its annotation does not name rightly`, rejected: false },
     }
   const look = usageOf(snapshot, server)
-  // What was seen before somebody deleted the object says nothing: the latest version got new work until then, and after.
-  if (look._tag === "Stale" || (look._tag === "Known" && look.askedAt < deletedAt(snapshot)))
-    return { older, need: needUsage(snapshot, server, deletedAt(snapshot)) }
+  if (look._tag === "Stale") return { older, need: needUsage(snapshot, server) }
   if (look._tag === "Unknown") return { older: { ...older, silent: true }, missing: look, watch: { server, id: version.id } }
   const { namespace = "" } = deployment.metadata
   if (isRiddle(version, namespace, look.value))
@@ -145,7 +144,7 @@ const goes = (
   const actions = [...stopAutoscaling(snapshot.autoscalers.get(version.name)), ...last]
   // By force nothing waits for its deadline, which may be days ahead.
   const since = provenSince(snapshot, server, mode === "force" ? undefined : version.removeAt)
-  if (actions.length > 0 && askedAt < since) return { older: unknown(version), need: needUsage(snapshot, server, since) }
+  if (actions.length > 0 && askedAt < since) return { older: unknown(version), need: needUsage(snapshot, server) }
   return {
     steps: [{ why: `${why} ${version.name}`, actions, onFailure: "next" }],
     ...(keep ? { older } : {}),
@@ -268,13 +267,8 @@ const lifecycle = (mode: Mode, deployment: ServiceDeployment, view: View, now: n
 /** Milliseconds by which a written deadline may be later than it was meant: it has whole seconds. */
 const rounding = 1_000
 
-/** Milliseconds. The field is an int64: what no date can hold, or is no number at all, counts as ten years or as the default. */
-export const drainDelay = ({ spec }: ServiceDeployment): number => {
-  // Beyond 2^53 it is not even a number here, but raw JSON.
-  const given: unknown = spec.restate.drainDelaySeconds ?? 300
-  const seconds = Number(given)
-  return Number.isNaN(seconds) ? 300_000 : Math.min(Math.max(0, seconds), 315_360_000) * 1000
-}
+/** Milliseconds. */
+export const drainDelay = ({ spec }: ServiceDeployment): number => milliseconds(spec.restate.drainDelaySeconds, 300)
 
 /** Kept for a quick way back: no pods, still registered, stamped so that later passes need not ask about it. */
 const rest = (deployment: ServiceDeployment, version: Version, now: number, { vocabulary }: DeploymentSettings): ReadonlyArray<Action> => [

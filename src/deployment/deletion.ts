@@ -4,8 +4,9 @@ import { awaitChange, type Plan, type Requeue, type Step } from "../engine/plan.
 import { delays, deletionRetry } from "../engine/policies.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import { cleanup } from "./cleanup.ts"
-import { deletedAt, needUsage, usageOf } from "./proof.ts"
+import { needUsage, provenSince, usageOf } from "./proof.ts"
 import { forcingReason, readyCondition } from "./conditions.ts"
+import { milliseconds } from "./seconds.ts"
 import { address } from "./service.ts"
 import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
 import type { Invalid, Target } from "./target.ts"
@@ -39,16 +40,10 @@ const deletionOf = ({ deployment, now }: Snapshot): Deletion => {
   const startedAt = Date.parse(deployment.metadata.deletionTimestamp ?? "") || now
   const { deletePolicy, drain } = deployment.spec.restate
   if (deletePolicy === "force") return { policy: "force", phase: "Forcing", startedAt, deadline: undefined, onTimeout: undefined }
-  const deadline = startedAt + timeout(drain?.timeoutSeconds)
+  const deadline = startedAt + milliseconds(drain?.timeoutSeconds, 3600)
   const onTimeout = drain?.onTimeout ?? "hold"
   const phase = now < deadline ? "Draining" : onTimeout === "force" ? "Forcing" : "Overdue"
   return { policy: "drain", phase, startedAt, deadline, onTimeout }
-}
-
-/** Milliseconds; an int64 that no date can hold, or raw JSON beyond 2^53, counts as ten years. */
-const timeout = (given: unknown): number => {
-  const seconds = Number(given ?? 3600)
-  return Number.isNaN(seconds) ? 3_600_000 : Math.min(Math.max(0, seconds), 315_360_000) * 1000
 }
 
 /** An older CRD prunes status.deletion, so the condition says it as well. */
@@ -106,10 +101,10 @@ const leave = (snapshot: Snapshot, server: AdminServer, finalizer: string, delet
   // Nothing was ever made for an object that no pass has described.
   if (snapshot.deployment.status?.labelSelector === undefined) return end([release(snapshot, finalizer)], { _tag: "Deleted" })
   const look = usageOf(snapshot, server)
-  const since = deletedAt(snapshot)
-  if (look._tag === "Stale" || (look._tag === "Known" && look.askedAt < since)) {
+  // Whatever it says, something goes or somebody is told who holds it up: both need an answer of this moment.
+  if (look._tag === "Stale" || (look._tag === "Known" && look.askedAt < provenSince(snapshot, server, undefined))) {
     const asking = tell({ _tag: "Asking" }, server, deletion)
-    return { ...asking, needs: [needUsage(snapshot, server, since)], requeue: after(delays.look, "waits for an answer") }
+    return { ...asking, needs: [needUsage(snapshot, server)], requeue: after(delays.look, "waits for an answer") }
   }
   if (look._tag === "Unknown") {
     const away = tell({ _tag: "Unreachable", missing: look }, server, deletion)

@@ -1,5 +1,6 @@
 /** The deregistration of a version that has no work, or must go all the same. */
 import type { DeploymentUsage } from "../admin/admin.ts"
+import { hostOf } from "../admin/endpoint.ts"
 import type { Action, AdminServer } from "../engine/action.ts"
 import type { Snapshot } from "./snapshot.ts"
 
@@ -10,6 +11,5 @@ import type { Snapshot } from "./snapshot.ts"
 export const forget = (snapshot: Snapshot, server: AdminServer, id: string, { endpoint, latestFor }: DeploymentUsage): Action => {
   const routing = snapshot.admin.get(server.key)?.routing
   const services = latestFor === 0 ? [] : routing?._tag === "Seen" ? routing.value.deployments.get(id)?.services : undefined
-  const host = URL.canParse(endpoint) ? [new URL(endpoint).host] : []
-  return { _tag: "Forget", server, deploymentId: id, services: services === undefined ? undefined : [...services, ...host] }
+  return { _tag: "Forget", server, deploymentId: id, services: services === undefined ? undefined : [...services, hostOf(endpoint)] }
 }

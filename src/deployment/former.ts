@@ -6,7 +6,7 @@
 import type { Action } from "../engine/action.ts"
 import { type Case, type Fate, unknown } from "./fate.ts"
 import { forget } from "./forget.ts"
-import { deletedAt, needUsage, provenSince, usageOf } from "./proof.ts"
+import { needUsage, provenSince, usageOf } from "./proof.ts"
 import { claim } from "./replica-set.ts"
 import { unasked } from "./snapshot.ts"
 import { serverOf } from "./target.ts"
@@ -23,8 +23,7 @@ export const leaveFormer = (of: Case): Fate | undefined => {
   if (server === undefined)
     return { older, missing: { because: `${version.name} was registered with "${key}", which is no server`, rejected: false } }
   const look = usageOf(snapshot, server)
-  if (look._tag === "Stale" || (look._tag === "Known" && look.askedAt < deletedAt(snapshot)))
-    return { older, need: needUsage(snapshot, server, deletedAt(snapshot)) }
+  if (look._tag === "Stale") return { older, need: needUsage(snapshot, server) }
   if (look._tag === "Unknown") return { older: { ...older, silent: true }, missing: look, watch: { server, id: undefined } }
   // By its address: the recorded id may be the one that another server gave.
   const id = idOn({ name: version.name, id: undefined }, snapshot.deployment.metadata.namespace ?? "", look.value)
@@ -37,7 +36,7 @@ export const leaveFormer = (of: Case): Fate | undefined => {
   const busy = { ...older, state: "InUse", id, pinned: known.pinned, unpinned: known.unpinned, example: known.example } as const
   if (of.mode !== "force" && known.pinned + known.unpinned > 0) return { older: busy, watch: { server, id } }
   const since = provenSince(snapshot, server, undefined)
-  if (look.askedAt < since) return { older, need: needUsage(snapshot, server, since) }
+  if (look.askedAt < since) return { older, need: needUsage(snapshot, server) }
   return {
     ...left(of, key, [forget(snapshot, server, id, known)]),
     older,

@@ -1,6 +1,7 @@
 /** Reads everything one decision needs. Its type says that it cannot write. */
 import { Clock, Effect } from "effect"
 import { AdminReader, type Routing } from "../admin/admin.ts"
+import { hostOf } from "../admin/endpoint.ts"
 import type { AdminServer } from "../engine/action.ts"
 import type { Name } from "../engine/kind.ts"
 import type { Observed } from "../engine/plan.ts"
@@ -139,7 +140,7 @@ const services = (
     ? undefined
     : [
         ...new Set([
-          ...[...replicaSets.map(({ metadata }) => metadata.name), ...(status?.versions ?? []).map(({ name }) => name)].flatMap((name) =>
+          ...[...replicaSets.map(({ metadata }) => metadata.name), ...(status?.versions ?? []).map(({ name }) => name)].map((name) =>
             hostOf(endpointOf(name, namespace, "", addresses)),
           ),
           ...replicaSets.flatMap(
@@ -148,6 +149,3 @@ const services = (
           ),
         ]),
       ]
-
-/** None for a name in the status that is no name of a version. */
-const hostOf = (endpoint: string): ReadonlyArray<string> => (URL.canParse(endpoint) ? [new URL(endpoint).host] : [])

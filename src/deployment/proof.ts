@@ -8,19 +8,19 @@ import { type Look, lookSince, type Snapshot, unasked } from "./snapshot.ts"
 /** A poll that came just before counts; an answer older than one and a half polls does not. */
 const pollAge = usagePoll * 1.5
 
-/** What the version's server says of all work, if that may be believed. */
+/** What the version's server says of all work, if that may be believed. What it said before somebody deleted the object may not: the latest version got new work until then. */
 export const usageOf = (snapshot: Snapshot, server: AdminServer): Look<Usage> => {
   const { usage, touchedAt } = snapshot.admin.get(server.key) ?? unasked
   // A registration of ours is under way there: what the server said before it means nothing, and asking now neither.
   if (touchedAt === Infinity) return { _tag: "Unknown", because: "a registration is in flight", rejected: false, since: snapshot.now }
-  return lookSince(usage, Math.max(touchedAt, snapshot.now - pollAge))
+  return lookSince(usage, Math.max(touchedAt, snapshot.now - pollAge, deletedAt(snapshot)))
 }
 
 /** Asked now or later: an answer from before our own last change of the routing would only be asked for again. */
-export const needUsage = (snapshot: Snapshot, server: AdminServer, since: number): Need => ({
+export const needUsage = (snapshot: Snapshot, server: AdminServer): Need => ({
   server,
   look: "usage",
-  since: Math.max(since, snapshot.now, snapshot.admin.get(server.key)?.touchedAt ?? 0),
+  since: Math.max(snapshot.now, deletedAt(snapshot), snapshot.admin.get(server.key)?.touchedAt ?? 0),
 })
 
 /** Law 3: asked after the deadline, after our own last change of that server's routing, and less than 5 s ago. */

@@ -1,5 +1,8 @@
 /** Whether the current version has to be registered, promoted, or left alone (operator.md §3.8). Work in flight has no say here. */
 import type { Routing } from "../admin/admin.ts"
+import { delays } from "../engine/policies.ts"
+import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
+import { readyCondition, rejectedReason } from "./conditions.ts"
 
 export type Registration =
   /** Unknown to the server: a plain registration, which is harmless when repeated. */
@@ -35,4 +38,18 @@ export const registration = (id: string | undefined, routing: Routing, owned: Re
   if (foreign.length > 0) return { _tag: "Foreign", holders: foreign.toSorted((a, b) => (a.service < b.service ? -1 : 1)) }
   const [supersedes = ""] = elsewhere.map((holder) => holder.id).toSorted()
   return { _tag: "Promote", supersedes }
+}
+
+/**
+ * The message of a rejection of this very generation: asking again would only be refused again. CRDs of the other
+ * operator prune a condition's observedGeneration, so the status' own counts as well.
+ */
+export const rejectedBefore = (deployment: ServiceDeployment, now: number): string | undefined => {
+  const ready = readyCondition(deployment)
+  const seen = ready?.observedGeneration ?? deployment.status?.observedGeneration
+  if (ready?.reason !== rejectedReason || seen !== deployment.metadata.generation) return undefined
+  // A window as long as the longest time between two resyncs: one or two passes of each half hour fall into it and ask.
+  const stalledFor = now - (Date.parse(ready.lastTransitionTime ?? "") || now)
+  const again = stalledFor >= delays.secondLook && stalledFor % delays.secondLook < delays.resync + delays.resyncSpread
+  return again ? undefined : (ready.message ?? "")
 }

@@ -56,7 +56,6 @@ export type State =
   | { readonly _tag: "Asking" }
   | { readonly _tag: "Deployed"; readonly pods: NotReady | undefined }
   | { readonly _tag: "Foreign"; readonly holders: ReadonlyArray<Holder> }
-  /** The register target was changed while this version has work on the server it came from. */
   /** The server refused this very spec before; it is not asked again. */
   | { readonly _tag: "RejectedBefore"; readonly message: string }
   /** The admin server's answer is missing and something depends on it. */

@@ -1,4 +1,4 @@
-/** One table of delays: how often, how soon, how long. Everything that waits takes its number from here. */
+/** One table of delays: how often, how soon, how long. The passes of a key take their numbers from here; lanes, looks and watches have their own. */
 import { Schedule } from "effect"
 import type { WriteError } from "../errors.ts"
 
@@ -49,6 +49,10 @@ export const delays = {
   notReady: 60_000,
   /** Longest time between two looks at a healthy, routed object. */
   resync: 300_000,
+  /** By how much later it comes for some objects than for others, always the same for one. */
+  resyncSpread: 60_000,
+  /** A registration that was refused for good is tried again this seldom: whatever stands in its way may go without the spec being touched. */
+  secondLook: 1_800_000,
   /** An answer that never comes must not leave a key asleep: both looks give up after 10 s. */
   look: 15_000,
   /** A deadline never makes a pass spin: at least this long until the next one. */

@@ -60,13 +60,13 @@ const carryOut = Effect.fnUntraced(function* <Snapshot, Verdict>(
   })
   // Events first: those that are sent once because the status says so would be lost with a crash in between.
   yield* Effect.forEach(conclusion.announcements, (announcement) => announcer.announce(object, announcement), { discard: true })
+  // Before the status: an answer can only queue the key, and a status that is refused each time must not stop the clean-up.
+  yield* Effect.forEach(plan.needs, ({ server, look, since }) => looks.request(key, server, look, since), { discard: true })
   if (conclusion.status !== undefined) {
     const { namespace, name } = object.metadata
     const ref = { kind: kind.kind, name, ...(namespace === undefined ? {} : { namespace }) }
     yield* kubernetes.apply({ ref, body: { status: conclusion.status } }, vocabulary.managers.main, "status")
   }
-  // Last, so that the answer cannot come before what it was asked for is over.
-  yield* Effect.forEach(plan.needs, ({ server, look, since }) => looks.request(key, server, look, since), { discard: true })
   return { requeue: conclusion.requeue, outcome: conclusion.outcome } satisfies Passed
 })
 

@@ -26,15 +26,12 @@ export const kindsOf = (controller: Pick<Controller, "kind" | "watches">): Reado
   ...new Set([controller.kind, ...controller.watches.map(({ kind }) => kind)]),
 ]
 
-/** Milliseconds by which resyncs of different objects are spread. */
-export const spread = 60_000
-
 /** When an object is looked at again although nothing happened: 5 min, and up to one more that is always the same for one object. */
 export const resyncAfter = (uid: string): number => {
   // FNV-1a: stable over restarts, and evenly spread for uids that differ in one digit.
   let hash = 0x811c9dc5
   for (let i = 0; i < uid.length; i++) hash = Math.imul(hash ^ uid.charCodeAt(i), 0x01000193)
-  return delays.resync + ((hash >>> 0) % spread)
+  return delays.resync + ((hash >>> 0) % delays.resyncSpread)
 }
 
 /** The objects of our own kinds that exist, with what their passes and their ends need. */

@@ -79,6 +79,11 @@ describe("a ServiceDeployment that is being deleted", () => {
     ])
   })
 
+  it("is not released, and nothing deregistered, upon an answer of more than 5 s ago", () => {
+    const earlier = { ...bare, now: at(1006), admin: admin() }
+    expect(planned(earlier)).toEqual(["need usage of url/http://admin:9070"])
+  })
+
   it("is not released before its server has said that nothing is left", () => {
     const { admin: _, ...unasked } = bare
     expect(planned(unasked)).toEqual(["need usage of url/http://admin:9070"])

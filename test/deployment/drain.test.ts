@@ -1,5 +1,6 @@
 /** What becomes of old versions: the rule whose breach loses people's work. */
 import { describe, expect, it } from "vitest"
+import { parseExactly } from "#src/kubernetes/json.ts"
 import { at, decided, deployment, nameOf, planned, server, type ServerFacts, unseen, version, type Variation } from "../support/given.ts"
 
 const now = at(1000)
@@ -150,10 +151,15 @@ describe("unknown is never zero", () => {
 })
 
 describe("a drain delay that no date can hold", () => {
-  it.each([1e13, Number.MAX_SAFE_INTEGER, "9007199254740993", {}])("%j does not stop the decision", (drainDelaySeconds) => {
-    const odd = { ...world({}), deployment: deployment("v2", { restate: JSON.parse(JSON.stringify({ drainDelaySeconds })) }) }
-    expect(planned(odd)).toEqual([`drained ${v1}: apply ${v1} as service-operator/remove-version-at`])
-  })
+  it.each(["10000000000000", "9007199254740991", "9007199254740993", "9223372036854775807", "{}"])(
+    "%s does not stop the decision",
+    (text) => {
+      // As the API server's answer is read: beyond 2^53 it is no number.
+      const restate: object = Object(parseExactly(`{"drainDelaySeconds": ${text}}`))
+      const odd = { ...world({}), deployment: deployment("v2", { restate }) }
+      expect(planned(odd)).toEqual([`drained ${v1}: apply ${v1} as service-operator/remove-version-at`])
+    },
+  )
 })
 
 describe("the history", () => {

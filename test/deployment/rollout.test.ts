@@ -1,6 +1,8 @@
 /** From a template to a routed version, and back. */
 import { describe, expect, it } from "vitest"
 import { decide } from "../../src/deployment/decide.ts"
+import { delays } from "../../src/engine/policies.ts"
+import { rejectedBefore } from "../../src/deployment/registration.ts"
 
 import {
   at,
@@ -278,4 +280,34 @@ describe("versions of a rollout", () => {
   it("have one name each", () => {
     expect(v1).not.toBe(v2)
   })
+})
+
+describe("a registration that was refused for good", () => {
+  const refused = deployment("v1", {
+    status: {
+      observedGeneration: 1,
+      conditions: [
+        {
+          type: "Ready",
+          status: "False",
+          reason: "RegistrationRejected",
+          message: "no",
+          lastTransitionTime: new Date(now).toISOString(),
+          observedGeneration: 1,
+        },
+      ],
+    },
+  })
+
+  it.each([delays.resync, delays.resync + delays.resyncSpread - 1])(
+    "is tried again once or twice in each half hour when passes come every %d ms",
+    (every) => {
+      const tries: Array<number> = []
+      for (let passed = every; passed < 24 * delays.secondLook; passed += every)
+        if (rejectedBefore(refused, now + passed) === undefined) tries.push(Math.floor(passed / delays.secondLook))
+      const inHalfHour = (nth: number): number => tries.filter((each) => each === nth).length
+      expect(inHalfHour(0)).toBe(0)
+      for (let nth = 1; nth < 24; nth += 1) expect([1, 2]).toContain(inHalfHour(nth))
+    },
+  )
 })

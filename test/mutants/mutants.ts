@@ -202,4 +202,18 @@ export const mutants: ReadonlyArray<Mutant> = [
     to: `version.replicas < 0 && wantedReplicas(deployment) > 0`,
     killedBy: ["test/convergence/attacks.test.ts", "gets them back when the object that was scaled to zero"],
   },
+  {
+    name: "a deletion ends on an answer of 15 s ago",
+    file: "src/deployment/deletion.ts",
+    from: `look.askedAt < provenSince(snapshot, server, undefined)`,
+    to: `look.askedAt < 0`,
+    killedBy: ["test/deployment/deletion.test.ts", "is not released, and nothing deregistered, upon an answer of more than 5 s ago"],
+  },
+  {
+    name: "a registration of an unrecorded version is no change of ours",
+    file: "src/deployment/observe.ts",
+    from: `hostOf(endpointOf(name, namespace, "", addresses)),`,
+    to: `endpointOf(name, namespace, "", addresses),`,
+    killedBy: ["test/deployment/observe.test.ts", "a registration of any address of ours counts as our own change"],
+  },
 ]

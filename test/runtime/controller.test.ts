@@ -6,8 +6,9 @@ import type { Name, Passed } from "#src/engine/kind.ts"
 
 import { type Key, keyOf } from "#src/engine/wake.ts"
 import { Unavailable } from "#src/errors.ts"
+import { delays } from "#src/engine/policies.ts"
 import { KubernetesReader, type Objects } from "#src/kubernetes/kubernetes.ts"
-import { type Controller, resyncAfter, run, spread } from "#src/runtime/controller.ts"
+import { type Controller, resyncAfter, run } from "#src/runtime/controller.ts"
 import { WorkQueue } from "#src/runtime/queue.ts"
 import { Readiness } from "#src/runtime/readiness.ts"
 import { Source } from "#src/runtime/source.ts"
@@ -140,8 +141,8 @@ describe("controller", () => {
     const waits = Array.from({ length: 600 }, (_, i) => resyncAfter(`5f6e2b1c-0000-4000-8000-${i.toString(16).padStart(12, "0")}`))
     const buckets = Array.from({ length: 10 }, () => 0)
     for (const wait of waits) {
-      assert.isTrue(wait >= 300_000 && wait < 300_000 + spread)
-      const bucket = Math.floor(((wait - 300_000) / spread) * 10)
+      assert.isTrue(wait >= 300_000 && wait < 300_000 + delays.resyncSpread)
+      const bucket = Math.floor(((wait - 300_000) / delays.resyncSpread) * 10)
       buckets[bucket] = (buckets[bucket] ?? 0) + 1
     }
     for (const count of buckets) assert.isTrue(count > 20 && count < 140, `600 objects in tenths of a minute: ${buckets.join(" ")}`)

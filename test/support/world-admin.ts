@@ -3,7 +3,7 @@
  * promotes, deleting the latest falls back to the highest revision left, pinning is lazy, and a deletion asks nobody.
  */
 import type { DeploymentUsage, Routing, Usage } from "#src/admin/admin.ts"
-import { endpointKey } from "#src/admin/routing.ts"
+import { endpointKey } from "#src/admin/endpoint.ts"
 
 interface Deployment {
   readonly id: string
