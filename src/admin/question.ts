@@ -176,7 +176,7 @@ export class Question<A> {
             }
             const recovered = onAnswer(result, flight.keys)
             const answer: Observed<A> = Result.isSuccess(result)
-              ? { _tag: "Seen", value: correct(result.success, askedAt), askedAt }
+              ? { _tag: "Seen", value: correct(result.success, askedAt), askedAt, took: this.#lastTook }
               : {
                   _tag: "Unseen",
                   because: result.failure.detail,

@@ -18,7 +18,7 @@ import { claim, replicaSetRef, stamp, unstamp, wantedReplicas } from "./replica-
 import { type Case, type Fate, type Mode, unknown } from "./fate.ts"
 import { leaveFormer } from "./former.ts"
 import { forget } from "./forget.ts"
-import { needUsage, provenSince, usageOf } from "./proof.ts"
+import { needUsage, provenSince, tooSlow, usageOf } from "./proof.ts"
 import { milliseconds } from "./seconds.ts"
 import type { DeploymentSettings, Snapshot } from "./snapshot.ts"
 import type { Missing, Older, Verdict } from "./verdict.ts"
@@ -128,14 +128,14 @@ const fateOf = (of: Case): Fate => {
       },
     }
   const life = lifecycle(mode, deployment, view, now)
-  return life._tag === "Gone" ? goes(of, view, server, look.askedAt, life.why) : stays(of, life, server)
+  return life._tag === "Gone" ? goes(of, view, server, look, life.why) : stays(of, life, server)
 }
 
 const goes = (
   { keep, mode, settings, snapshot, version }: Case,
   view: View,
   server: AdminServer,
-  askedAt: number,
+  { askedAt, took }: { readonly askedAt: number; readonly took: number },
   why: Extract<Life, { readonly _tag: "Gone" }>["why"],
 ): Fate => {
   const { deployment, now } = snapshot
@@ -144,7 +144,13 @@ const goes = (
   const actions = [...stopAutoscaling(snapshot.autoscalers.get(version.name)), ...last]
   // By force nothing waits for its deadline, which may be days ahead.
   const since = provenSince(snapshot, server, mode === "force" ? undefined : version.removeAt)
-  if (actions.length > 0 && askedAt < since) return { older: unknown(version), need: needUsage(snapshot, server) }
+  if (actions.length > 0 && askedAt < since) {
+    const missing = tooSlow(server, { took })
+    return {
+      older: unknown(version),
+      ...(missing === undefined ? { need: needUsage(snapshot, server) } : { missing, watch: { server, id: version.id } }),
+    }
+  }
   return {
     steps: [{ why: `${why} ${version.name}`, actions, onFailure: "next" }],
     ...(keep ? { older } : {}),

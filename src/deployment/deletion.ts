@@ -4,7 +4,7 @@ import { awaitChange, type Plan, type Requeue, type Step } from "../engine/plan.
 import { delays, deletionRetry } from "../engine/policies.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import { cleanup } from "./cleanup.ts"
-import { needUsage, provenSince, usageOf } from "./proof.ts"
+import { needUsage, provenSince, tooSlow, usageOf } from "./proof.ts"
 import { forcingReason, readyCondition } from "./conditions.ts"
 import { milliseconds } from "./seconds.ts"
 import { address } from "./service.ts"
@@ -102,13 +102,15 @@ const leave = (snapshot: Snapshot, server: AdminServer, finalizer: string, delet
   if (snapshot.deployment.status?.labelSelector === undefined) return end([release(snapshot, finalizer)], { _tag: "Deleted" })
   const look = usageOf(snapshot, server)
   // Whatever it says, something goes or somebody is told who holds it up: both need an answer of this moment.
-  if (look._tag === "Stale" || (look._tag === "Known" && look.askedAt < provenSince(snapshot, server, undefined))) {
+  const old = look._tag === "Known" && look.askedAt < provenSince(snapshot, server, undefined)
+  const missing = look._tag === "Unknown" ? look : old ? tooSlow(server, look) : undefined
+  if (missing !== undefined) {
+    const away = tell({ _tag: "Unreachable", missing }, server, deletion)
+    return { ...away, interests: [{ server, look: "usage", ids: [] }], requeue: after(delays.blocked, "admin API away") }
+  }
+  if (look._tag !== "Known" || old) {
     const asking = tell({ _tag: "Asking" }, server, deletion)
     return { ...asking, needs: [needUsage(snapshot, server)], requeue: after(delays.look, "waits for an answer") }
-  }
-  if (look._tag === "Unknown") {
-    const away = tell({ _tag: "Unreachable", missing: look }, server, deletion)
-    return { ...away, requeue: after(delays.blocked, "admin API away") }
   }
   const left = idsOf(name, namespace, look.value).map((id): Older => {
     const { endpoint, example, pinned, unpinned } = look.value.get(id) ?? none

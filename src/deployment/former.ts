@@ -6,7 +6,7 @@
 import type { Action } from "../engine/action.ts"
 import { type Case, type Fate, unknown } from "./fate.ts"
 import { forget } from "./forget.ts"
-import { needUsage, provenSince, usageOf } from "./proof.ts"
+import { needUsage, provenSince, tooSlow, usageOf } from "./proof.ts"
 import { claim } from "./replica-set.ts"
 import { unasked } from "./snapshot.ts"
 import { serverOf } from "./target.ts"
@@ -36,7 +36,10 @@ export const leaveFormer = (of: Case): Fate | undefined => {
   const busy = { ...older, state: "InUse", id, pinned: known.pinned, unpinned: known.unpinned, example: known.example } as const
   if (of.mode !== "force" && known.pinned + known.unpinned > 0) return { older: busy, watch: { server, id } }
   const since = provenSince(snapshot, server, undefined)
-  if (look.askedAt < since) return { older, need: needUsage(snapshot, server) }
+  if (look.askedAt < since) {
+    const missing = tooSlow(server, look)
+    return { older, ...(missing === undefined ? { need: needUsage(snapshot, server) } : { missing, watch: { server, id } }) }
+  }
   return {
     ...left(of, key, [forget(snapshot, server, id, known)]),
     older,

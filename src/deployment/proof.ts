@@ -3,6 +3,7 @@ import type { Usage } from "../admin/admin.ts"
 import type { AdminServer } from "../engine/action.ts"
 import type { Need } from "../engine/plan.ts"
 import { freshness, usagePoll } from "../engine/policies.ts"
+import type { Missing } from "./verdict.ts"
 import { type Look, lookSince, type Snapshot, unasked } from "./snapshot.ts"
 
 /** A poll that came just before counts; an answer older than one and a half polls does not. */
@@ -26,6 +27,15 @@ export const needUsage = (snapshot: Snapshot, server: AdminServer): Need => ({
 /** Law 3: asked after the deadline, after our own last change of that server's routing, and less than 5 s ago. */
 export const provenSince = (snapshot: Snapshot, server: AdminServer, removeAt: number | undefined): number =>
   Math.max(snapshot.admin.get(server.key)?.touchedAt ?? 0, snapshot.now - freshness, removeAt ?? 0, deletedAt(snapshot))
+
+/** What people read when nothing can be proven because each answer is too old when it arrives; undefined when it is worth asking again. */
+export const tooSlow = ({ key }: AdminServer, { took }: { readonly took: number }): Missing | undefined =>
+  took < freshness
+    ? undefined
+    : {
+        because: `${key} takes ${(took / 1000).toFixed(0)} s to answer, and nothing is promoted or removed on an answer older than ${freshness / 1000} s`,
+        rejected: false,
+      }
 
 /** What was begun before somebody deleted the object counts, also without a drain delay. The timestamp has whole seconds. 0 when it is not being deleted. */
 export const deletedAt = ({ deployment }: Snapshot): number =>

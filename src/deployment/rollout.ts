@@ -8,6 +8,7 @@ import { namesTarget, stopAutoscaling } from "./autoscaling.ts"
 import { type Cleanup, cleanup, drainDelay } from "./cleanup.ts"
 import { type NotReady, podsNotReady, registrationGate } from "./gate.ts"
 import { pace } from "./progress.ts"
+import { tooSlow } from "./proof.ts"
 import { registration, rejectedBefore } from "./registration.ts"
 import { adopt, claim, markForgotten, replicaSetRef, wantedReplicas } from "./replica-set.ts"
 import { address } from "./service.ts"
@@ -77,7 +78,8 @@ export const rollOut = ({ before, live, settings, snapshot, target, wanted }: Ro
       return register({ ...current, keep: [...current.keep, ...forgotten(current, routing.value)] }, undefined, false)
     case "Promote":
       // A promotion takes traffic away from somebody: never on an old answer.
-      return isFresh(routing.askedAt, snapshot, freshness) ? register(current, action.supersedes, true) : askRouting(current, id)
+      if (isFresh(routing.askedAt, snapshot, freshness)) return register(current, action.supersedes, true)
+      return slowly(current, id, routing) ?? askRouting(current, id)
     case "Foreign":
       if (!isFresh(routing.askedAt, snapshot, delays.blocked - 1000)) return askRouting(current, id)
       // No clean-up either: an old version may be the one that takes the traffic.
@@ -106,6 +108,14 @@ const askRouting = (current: Current, id: string): Plan<Verdict> => ({
   ...plan(current, { _tag: "Asking" }, id, [], after(delays.look, "waits for an answer")),
   needs: [{ server: current.target.server, look: "routing", since: current.snapshot.now }],
 })
+
+/** No answer of that server is ever fresh enough: to ask again at once would go on for ever, and nobody would know why. */
+const slowly = (current: Current, id: string, look: { readonly took: number }): Plan<Verdict> | undefined => {
+  const missing = tooSlow(current.target.server, look)
+  return missing === undefined
+    ? undefined
+    : plan(current, { _tag: "Unreachable", missing }, id, [], after(delays.blocked, "the admin API is slow"))
+}
 
 const isFresh = (askedAt: number, { now }: Snapshot, age: number): boolean => askedAt >= now - age
 

@@ -49,7 +49,7 @@ export const unasked: AdminView = { routing: { _tag: "Unasked" }, usage: { _tag:
 
 /** An answer that may be used, the reason why there is none, or the wish to be asked (again). */
 export type Look<A> =
-  | { readonly _tag: "Known"; readonly value: A; readonly askedAt: number }
+  | { readonly _tag: "Known"; readonly value: A; readonly askedAt: number; readonly took: number }
   | { readonly _tag: "Unknown"; readonly because: string; readonly rejected: boolean; readonly since: number }
   | { readonly _tag: "Stale" }
 
@@ -57,5 +57,5 @@ export type Look<A> =
 export const lookSince = <A>(observed: Observed<A>, since: number): Look<A> => {
   if (observed._tag === "Unasked" || observed.askedAt < since) return { _tag: "Stale" }
   if (observed._tag === "Unseen") return { _tag: "Unknown", because: observed.because, rejected: observed.rejected, since: observed.since }
-  return { _tag: "Known", value: observed.value, askedAt: observed.askedAt }
+  return { _tag: "Known", value: observed.value, askedAt: observed.askedAt, took: observed.took }
 }

@@ -78,7 +78,14 @@ export interface Report {
 
 /** A source that was asked: a failure is a fact about the world, not an exception. */
 export type Observed<A> =
-  | { readonly _tag: "Seen"; readonly value: A; /** Epoch milliseconds of the question, not of the answer. */ readonly askedAt: number }
+  | {
+      readonly _tag: "Seen"
+      readonly value: A
+      /** Epoch milliseconds of the question, not of the answer. */
+      readonly askedAt: number
+      /** Milliseconds from the question to the answer. */
+      readonly took: number
+    }
   | {
       readonly _tag: "Unseen"
       /** One line, without credentials. */

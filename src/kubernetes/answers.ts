@@ -66,6 +66,16 @@ export const refusal = (status: number, body: string, question: Question): Refus
       // An apply that names the UID of an object that was deleted and made again.
       if (said?.fields.includes("metadata.uid") === true) return new Conflict({ detail })
       return new Rejected({ server: "kubernetes", status, code: said?.reason ?? "", detail })
+    case 500:
+      // No failure of the server: what is applied has a field that the installed CRD has not. Only a person can mend it.
+      if (detail.includes("field not declared in schema"))
+        return new Rejected({
+          server: "kubernetes",
+          status,
+          code: "OldCRD",
+          detail: `the installed CRD is older than this operator; install the one that came with it: ${detail}`.slice(0, longest),
+        })
+      return new Unavailable({ server: "kubernetes", status, detail })
     case 408:
     case 429:
       return new Unavailable({ server: "kubernetes", status, detail })

@@ -144,6 +144,16 @@ describe("unknown is never zero", () => {
     ])
   })
 
+  it("says so when each answer is too old as it comes, and does not ask as fast as the server can", () => {
+    const late = (took: number) => ({ ...world({ removeAt: 999 }), admin: server(both, routes, { askedAt: now - 6000, took }) })
+    expect(planned(late(6000))).toEqual([])
+    expect(decided(late(6000))).toMatchObject({
+      interests: [{ look: "usage", ids: ["dp_1"] }, { look: "routing" }],
+      verdict: { state: { _tag: "Unreachable", missing: { because: expect.stringContaining("takes 6 s to answer") } } },
+    })
+    expect(planned(late(100))).toEqual(["need usage of url/http://admin:9070"])
+  })
+
   it("leaves a version alone whose annotation names no server that it knows", () => {
     const versions = [current, version("v1", { id: "dp_1", registeredWith: "nonsense", removeAt: 1 })]
     expect(planned({ ...world({}), versions })).toEqual([])

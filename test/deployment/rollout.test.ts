@@ -11,6 +11,7 @@ import {
   nameOf,
   planned,
   server,
+  type ServerFacts,
   settings,
   snapshot,
   template,
@@ -102,6 +103,17 @@ describe("a registered version", () => {
 
   it("is registered again when the server does not know its id", () => {
     expect(planned({ ...world, admin: server({}, {}, { askedAt: now }) })).toEqual([`register: register ${host(v1)}`])
+  })
+
+  it("says so when no answer is ever fresh enough to promote it", () => {
+    const known: ServerFacts = { v1: { id: "dp_1" }, v2: { id: "dp_2" } }
+    const slow = server(known, { Greeter: "dp_2" }, { askedAt: now - 7000, took: 7000 })
+    const back = { ...world, versions: [version("v1", { id: "dp_1", createdAt: 1 }), version("v2", { id: "dp_2" })], admin: slow }
+    expect(decided(back)).toMatchObject({
+      needs: [],
+      requeue: { delay: 30_000 },
+      verdict: { state: { _tag: "Unreachable", missing: { because: expect.stringContaining("takes 7 s to answer") } } },
+    })
   })
 
   it("is nobody's business while somebody else serves one of its services", () => {

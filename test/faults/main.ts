@@ -4,7 +4,7 @@
  * that it can fail: operators with a planted bug each, which it must find.
  */
 import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { availableParallelism, tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { type Choice, isTried, nameOf, play, type Played, titleOf } from "./harness.ts"
@@ -14,7 +14,7 @@ import { troubles } from "./troubles.ts"
 
 const { values } = parseArgs({
   options: {
-    worlds: { type: "string", default: "8" },
+    worlds: { type: "string", default: String(3 * availableParallelism()) },
     story: { type: "string", default: "" },
     trouble: { type: "string", default: "" },
     call: { type: "string", default: "" },
@@ -26,7 +26,7 @@ const { values } = parseArgs({
 })
 if (values.help === true) {
   console.log(`make faults EVERY=1: all runs, or each n-th of them; make plants: six bugs that it must find
-  --worlds 8         side by side, each with servers of its own (1 GiB)
+  --worlds 6         side by side, each with servers of its own (1 GiB); three a core
   --story ROLLOVER   only stories with that in their title; --trouble and --call choose likewise
   --plants           operators with a planted bug, one after the other; --plant STALE only such
 stories:  ${stories.map(({ title }) => title).join(", ")}

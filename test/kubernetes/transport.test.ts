@@ -273,6 +273,14 @@ const of = (body: string) => {
 const tag = (code: number, body: unknown) => refusal(code, typeof body === "string" ? body : JSON.stringify(body), question)._tag
 
 describe("answers", () => {
+  it("a status that the installed CRD does not know is no failure of the server, and says what to do", () => {
+    const message =
+      "failed to create typed patch object (default/greeter; durable.dev/v1beta1, Kind=ServiceDeployment): .status.deletion: field not declared in schema"
+    const error = refusal(500, JSON.stringify({ ...status(500, ""), message }), question)
+    assert.strictEqual(error._tag, "Rejected")
+    assert.match(error._tag === "Rejected" ? error.detail : "", /^the installed CRD is older than this operator.*status\.deletion/)
+  })
+
   it("each answer of the API server is one error", () => {
     assert.deepStrictEqual(
       [

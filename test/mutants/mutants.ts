@@ -24,7 +24,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "a failed query is read as zero",
     file: "src/deployment/snapshot.ts",
     from: `if (observed._tag === "Unseen") return {`,
-    to: `if (observed._tag === "Unseen") return { _tag: "Known", value: new Map() as never, askedAt: observed.askedAt }; if (observed._tag === "Unseen") return {`,
+    to: `if (observed._tag === "Unseen") return { _tag: "Known", value: new Map() as never, askedAt: observed.askedAt, took: 0 }; if (observed._tag === "Unseen") return {`,
     killedBy: [drainTest, "removes nothing while the server does not answer"],
   },
   {

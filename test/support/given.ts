@@ -112,7 +112,7 @@ export const version = (variant: string, facts: VersionFacts = {}, variation?: V
   }
 }
 
-export const seen = <A>(value: A, askedAt: number): Observed<A> => ({ _tag: "Seen", value, askedAt })
+export const seen = <A>(value: A, askedAt: number, took = 10): Observed<A> => ({ _tag: "Seen", value, askedAt, took })
 export const unseen = (askedAt: number, since = askedAt): Observed<never> => ({
   _tag: "Unseen",
   because: "connection refused",
@@ -135,7 +135,12 @@ export interface ServerFacts {
 export const server = (
   facts: ServerFacts,
   routes: { readonly [service: string]: string },
-  { askedAt, touchedAt = 0, variation }: { readonly askedAt: number; readonly touchedAt?: number; readonly variation?: Variation },
+  {
+    askedAt,
+    took,
+    touchedAt = 0,
+    variation,
+  }: { readonly askedAt: number; readonly took?: number; readonly touchedAt?: number; readonly variation?: Variation },
 ): AdminView => {
   const entries = Object.entries(facts).map(([variant, fact]) => ({
     ...fact,
@@ -147,8 +152,8 @@ export const server = (
   ])
   const deployments = entries.map(({ id, endpoint, services = ["Greeter"] }) => [id, { endpoint, services }] as const)
   return {
-    usage: seen(new Map(usage), askedAt),
-    routing: seen({ services: new Map(Object.entries(routes)), deployments: new Map(deployments) }, askedAt),
+    usage: seen(new Map(usage), askedAt, took),
+    routing: seen({ services: new Map(Object.entries(routes)), deployments: new Map(deployments) }, askedAt, took),
     touchedAt,
   }
 }
