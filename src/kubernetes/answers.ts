@@ -42,6 +42,13 @@ export const oneLine = (text: string): string => {
   return line.length <= longest ? line : `${line.slice(0, longest - 1)}…`
 }
 
+/** Ours, for a refusal that has no reason of its own. */
+const olderCrd = "OlderCRD"
+
+/** What was applied has a field that the installed CRD does not know. */
+export const isOlderCrd = (error: { readonly _tag: string; readonly code?: string }): boolean =>
+  error._tag === "Rejected" && error.code === olderCrd
+
 /** The error that an HTTP status of 400 or above stands for. */
 export const refusal = (status: number, body: string, question: Question): Refusal => {
   const said = statusOf(body)
@@ -67,13 +74,13 @@ export const refusal = (status: number, body: string, question: Question): Refus
       if (said?.fields.includes("metadata.uid") === true) return new Conflict({ detail })
       return new Rejected({ server: "kubernetes", status, code: said?.reason ?? "", detail })
     case 500:
-      // No failure of the server: what is applied has a field that the installed CRD has not. Only a person can mend it.
+      // No failure of the server: what is applied has a field that the installed CRD has not.
       if (detail.includes("field not declared in schema"))
         return new Rejected({
           server: "kubernetes",
           status,
-          code: "OldCRD",
-          detail: `the installed CRD is older than this operator; install the one that came with it: ${detail}`.slice(0, longest),
+          code: olderCrd,
+          detail: oneLine(`the installed CRD is older than this operator; install the one that came with it: ${detail}`),
         })
       return new Unavailable({ server: "kubernetes", status, detail })
     case 408:

@@ -6,7 +6,7 @@ import type { KubernetesObject } from "../resources/meta.ts"
 import type { Cache } from "../runtime/cache.ts"
 import type { Vocabulary } from "../vocabulary.ts"
 import { access, type Kind, type KindAccess, type Verb } from "./access.ts"
-import { type AlreadyExists, type Question, type Refusal, refusal, unreadable } from "./answers.ts"
+import { type AlreadyExists, isOlderCrd, type Question, type Refusal, refusal, unreadable } from "./answers.ts"
 import { managedBy } from "./feed.ts"
 import { KubernetesWriter } from "./kubernetes.ts"
 import { metadataOf, type ObjectReader } from "./objects.ts"
@@ -97,12 +97,22 @@ export const liveWriter = Effect.fnUntraced(function* (
     const part = manager !== main || subresource !== undefined
     const whole = identified(row, ref, wanted, part ? known?.metadata.uid : undefined)
     const path = withQuery(objectPath(row, ref, subresource), { fieldManager: manager, force: "true" })
+    const sent = write(ref.kind, ask("patch", ref), { method: "PATCH", path, contentType: types.apply, verb: "patch" }, whole, wanted)
     const object = yield* notTaken(
-      write(ref.kind, ask("patch", ref), { method: "PATCH", path, contentType: types.apply, verb: "patch" }, whole, wanted),
+      Effect.catchIf(sent, isOlderCrd, (error) => (subresource === "status" ? pruned(ref, known, wanted, manager) : Effect.fail(error))),
     )
     if (!unchanged(wanted, object, manager, subresource)) yield* settling.unsettled(ref, object, wanted, manager, subresource)
     return { changed: object.metadata.resourceVersion !== known?.metadata.resourceVersion, object }
   })
+
+  /** A status with fields that the installed CRD has not yet: an apply is refused as a whole, a merge drops what it does not know. */
+  const pruned = (ref: Ref, known: KubernetesObject | undefined, wanted: Body, manager: string) => {
+    const gone = Object.keys(fieldsOf(known, "status")).map((field) => [field, null])
+    const status = { ...Object.fromEntries(gone), ...(Predicate.isObject(wanted["status"]) ? wanted["status"] : {}) }
+    const path = withQuery(objectPath(rows[ref.kind], ref, "status"), { fieldManager: manager })
+    const request = { method: "PATCH", path, contentType: types.merge, verb: "patch" } as const
+    return write(ref.kind, ask("patch", ref), request, { status }, wanted)
+  }
 
   const scale = Effect.fnUntraced(function* (ref: Ref, replicas: number, manager: string) {
     const row = rows[ref.kind]
@@ -132,7 +142,7 @@ export const liveWriter = Effect.fnUntraced(function* (
     // The answer is a Scale. What it says of the object itself enters the cache; the watch brings the rest.
     const { resourceVersion, uid } = answer
     const before = known !== undefined && known.metadata.uid === uid ? known : yield* fetched(row, ref)
-    const object = { ...before, metadata: { ...before.metadata, resourceVersion }, spec: { ...specOf(before), replicas } }
+    const object = { ...before, metadata: { ...before.metadata, resourceVersion }, spec: { ...fieldsOf(before, "spec"), replicas } }
     remember(ref.kind, object, { spec: { replicas } })
     return { changed: resourceVersion !== known?.metadata.resourceVersion, object }
   })
@@ -224,10 +234,12 @@ const asWriteError = (error: Refusal): WriteError => {
 const notTaken = <A>(effect: Effect.Effect<A, WriteError | AlreadyExists>): Effect.Effect<A, WriteError> =>
   Effect.catchTag(effect, "AlreadyExists", ({ detail }) => new Conflict({ detail }))
 
-const specOf = (object: KubernetesObject): { readonly [field: string]: unknown } =>
-  "spec" in object && Predicate.isObject(object.spec) ? object.spec : {}
+const fieldsOf = (object: KubernetesObject | undefined, part: "spec" | "status"): { readonly [field: string]: unknown } => {
+  const found: unknown = object === undefined ? undefined : Reflect.get(object, part)
+  return Predicate.isObject(found) ? found : {}
+}
 
-const replicasOf = (object: KubernetesObject): unknown => specOf(object)["replicas"]
+const replicasOf = (object: KubernetesObject): unknown => fieldsOf(object, "spec")["replicas"]
 
 const nameOf = (body: Body): string => {
   const metadata: unknown = body["metadata"]

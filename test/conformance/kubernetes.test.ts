@@ -222,6 +222,25 @@ describe("the writer", () => {
   )
 
   live(
+    "a status with a field that an older CRD does not know is written without it, and once",
+    Effect.gen(function* () {
+      const { reader, writer } = yield* services
+      const kube = yield* client
+      yield* synced
+      const namespace = yield* newNamespace
+      yield* Effect.promise(() => kube.create(deploymentPath(namespace), deployment("old")))
+      yield* until(reader.get("deployment", namespace, "old"))
+      const ref: Ref = { kind: "deployment", namespace, name: "old" }
+      const write = (status: Json) => writer.apply({ ref, body: { status } }, main, "status")
+      yield* write({ replicas: 1, collisionCount: 2 })
+      yield* write({ replicas: 2, ofTomorrow: { known: "not yet" } })
+      const written = yield* Effect.promise(() => kube.get(deploymentPath(namespace, "old")))
+      assert.deepStrictEqual(Reflect.get(written, "status"), { replicas: 2 })
+      assert.isFalse((yield* write({ replicas: 2, ofTomorrow: { known: "not yet" } })).changed)
+    }),
+  )
+
+  live(
     "hears nothing of its own writes, and everything of others'",
     Effect.gen(function* () {
       const { source, writer } = yield* services
