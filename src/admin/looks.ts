@@ -2,7 +2,7 @@
 import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
 import type { AdminServer } from "../engine/action.ts"
 import type { Interest, LookKind } from "../engine/plan.ts"
-import { routingAge, usagePoll } from "../engine/policies.ts"
+import { routingAge, usagePoll, usagePollSlowest } from "../engine/policies.ts"
 import { type Key, Wake } from "../engine/wake.ts"
 import type { Unavailable } from "../errors.ts"
 import type { AdminLooks, AdminReader, DeploymentUsage, Routing, Usage } from "./admin.ts"
@@ -83,6 +83,7 @@ export const makeLooks: Effect.Effect<Looks, never, Wake | AdminCalls | Scope.Sc
         ...shared,
         ask: Effect.suspend(() => askRouting(calls, looks.server)),
         period: routingAge,
+        slowest: routingAge,
         about: routingOf,
         correct: (routing, askedAt) => {
           looks.patches = looks.patches.filter((own) => own.at + settling >= askedAt)
@@ -94,6 +95,7 @@ export const makeLooks: Effect.Effect<Looks, never, Wake | AdminCalls | Scope.Sc
         ...shared,
         ask: Effect.suspend(() => calls.usage(looks.server)),
         period: usagePoll,
+        slowest: usagePollSlowest,
         about: (usage, id) => numbers(usage.get(id)),
         correct: (usage) => usage,
         onAnswer: onAnswer(server, "usage"),

@@ -18,6 +18,8 @@ export interface QuestionOptions<A> {
   readonly ask: Effect.Effect<A, Unavailable>
   /** Milliseconds from one poll to the next. */
   readonly period: number
+  /** Milliseconds that it may grow to: a tenth of the time for which nothing has changed. Work that has run for hours may be seen to end half a minute later. */
+  readonly slowest: number
   /** What an answer says about one id; keys interested in the id are woken when it changes. */
   readonly about: (answer: A, id: string) => string
   /** Corrects an answer by what happened on our side after its question was sent. */
@@ -46,6 +48,8 @@ export class Question<A> {
   #asking = false
   #lastAsked = -Infinity
   #lastTook = 0
+  /** When an answer last had news for anybody who polls, or somebody new began to. */
+  #newsAt = -Infinity
   /** Answers asked up to here may or may not show a write of ours, and say nothing. */
   #doubtedAt = -Infinity
   /** The last good answer, also when there was a bad one since. */
@@ -88,12 +92,14 @@ export class Question<A> {
       const before = this.#interests.get(key)
       if (standing === undefined) this.#interests.delete(key)
       else this.#interests.set(key, standing)
+      const fresh = standing?.ids.filter((id) => before?.ids.includes(id) !== true) ?? []
+      if (standing?.quiet === false && (before === undefined || fresh.length > 0))
+        this.#newsAt = this.#options.clock.currentTimeMillisUnsafe()
       const polled = [...this.#interests.values()].some(({ quiet }) => !quiet)
       const ended = polled ? undefined : this.#poller
       if (polled) this.#poller ??= this.#options.run(this.#poll)
       else this.#poller = undefined
       // An answer may have come between the reading of the old one and this call. Nobody would tell the key.
-      const fresh = standing?.ids.filter((id) => before?.ids.includes(id) !== true) ?? []
       const late = standing !== undefined && fresh.length > 0 && this.#concerns(this.#before, this.#answer, { ...standing, ids: fresh })
       return (ended === undefined ? Effect.void : Fiber.interrupt(ended)).pipe(Effect.andThen(late ? this.#options.wake(key) : Effect.void))
     })
@@ -197,8 +203,11 @@ export class Question<A> {
     this.#before = this.#answer
     this.#answer = answer
     if (answer._tag === "Seen") this.#seen = answer
-    for (const [key, standing] of this.#interests)
-      if (!keys.has(key) && this.#concerns(standing.quiet ? seen : this.#before, answer, standing)) keys.add(key)
+    for (const [key, standing] of this.#interests) {
+      if (!this.#concerns(standing.quiet ? seen : this.#before, answer, standing)) continue
+      keys.add(key)
+      if (!standing.quiet) this.#newsAt = this.#options.clock.currentTimeMillisUnsafe()
+    }
     return Effect.forEach(keys, this.#options.wake, { discard: true })
   }
 
@@ -207,12 +216,19 @@ export class Question<A> {
     return ids.some((id) => this.#options.about(before.value, id) !== this.#options.about(after.value, id))
   }
 
+  /** A server that does not answer is asked at the full pace: everybody waits for it. */
+  #period(): number {
+    const { period, slowest } = this.#options
+    return this.#answer._tag === "Seen" ? Math.min(slowest, Math.max(period, Math.round((this.#lastAsked - this.#newsAt) / 10))) : period
+  }
+
   readonly #poll = Effect.forever(
     Effect.suspend(() => {
-      const { clock, period } = this.#options
-      const wait = this.#lastAsked + period - clock.currentTimeMillisUnsafe()
+      const now = this.#options.clock.currentTimeMillisUnsafe()
+      const period = this.#period()
+      const wait = this.#lastAsked + period - now
       // More than a period: the wall clock was set back, which must not end the polls.
-      if (wait > 0 && wait <= period) return Effect.sleep(wait)
+      if (wait > 0 && wait <= period) return Effect.sleep(Math.min(wait, this.#options.period))
       this.#follow(0, [])
       // The question may wait for its moment, a second at most.
       return Effect.sleep(longestWait)

@@ -141,17 +141,40 @@ describe("interests", () => {
       assert.strictEqual(world.asked.length, 0)
       yield* looks.interested("a", interest(["dp"]))
       yield* looks.interested("b", interest(["dp"]))
-      yield* TestClock.adjust(100_000)
-      assert.strictEqual(world.asked.length, 11)
+      yield* TestClock.adjust(90_000)
+      assert.strictEqual(world.asked.length, 10)
       yield* looks.interested("a", [])
       yield* TestClock.adjust(10_000)
-      assert.strictEqual(world.asked.length, 12)
+      assert.strictEqual(world.asked.length, 11)
       yield* looks.interested("b", [])
       yield* TestClock.adjust("1 hour")
-      assert.strictEqual(world.asked.length, 12)
+      assert.strictEqual(world.asked.length, 11)
       yield* looks.interested("b", interest(["dp"]))
       yield* TestClock.adjust(9_999)
-      assert.strictEqual(world.asked.length, 13)
+      assert.strictEqual(world.asked.length, 12)
+    }),
+  )
+
+  law("the longer nothing changes, the less often it is asked, but twice a minute at least; news bring the pace back", (world) =>
+    Effect.gen(function* () {
+      const looks = yield* AdminLooks
+      let work = usageOf({ one: [1, 0, 0] })
+      world.automatic.set(usage, () => Effect.succeed(work))
+      yield* looks.interested("a", interest(["one"]))
+      const questions = (seconds: number) =>
+        Effect.gen(function* () {
+          const before = world.asked.length
+          yield* TestClock.adjust(seconds * 1000)
+          return world.asked.length - before
+        })
+      assert.strictEqual(yield* questions(99), 9)
+      const later = yield* questions(201)
+      assert.isTrue(later >= 8 && later <= 12, `${later} questions in 200 s`)
+      assert.strictEqual(yield* questions(600), 20)
+      work = usageOf({ one: [2, 0, 0] })
+      yield* TestClock.adjust(30_000)
+      assert.deepStrictEqual(world.takeWoken().slice(-1), ["a"])
+      assert.isAtLeast(yield* questions(60), 5)
     }),
   )
 
