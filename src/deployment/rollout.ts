@@ -64,7 +64,8 @@ export const rollOut = ({ before, live, settings, snapshot, target, wanted }: Ro
   const { id } = current.version
   if (id === undefined) return register(current, undefined, false)
   const routing = routingOf(snapshot, target)
-  if (routing._tag === "Stale") return askRouting(current, id)
+  // An answer to somebody else that is on its way will do: after a restart a thousand objects ask at once.
+  if (routing._tag === "Stale") return askRouting(current, id, snapshot.now - routingAge)
   if (routing._tag === "Unknown") return unreachable(current, id, routing)
   const action = registration(
     idOn(current.version, deployment.metadata.namespace ?? "", routing.value.deployments),
@@ -104,9 +105,9 @@ const routingOf = (snapshot: Snapshot, { server }: Target): Look<Routing> => {
 }
 
 /** What every pass makes sure of goes on; the rest waits for the answer. */
-const askRouting = (current: Current, id: string): Plan<Verdict> => ({
+const askRouting = (current: Current, id: string, since = current.snapshot.now): Plan<Verdict> => ({
   ...plan(current, { _tag: "Asking" }, id, [], after(delays.look, "waits for an answer")),
-  needs: [{ server: current.target.server, look: "routing", since: current.snapshot.now }],
+  needs: [{ server: current.target.server, look: "routing", since }],
 })
 
 /** No answer of that server is ever fresh enough: to ask again at once would go on for ever, and nobody would know why. */
