@@ -41,6 +41,8 @@ export interface Vocabulary {
   readonly service: string
   /** Name of the container port that a versioned Service prefers as target, and of its own port. */
   readonly portName: string
+  /** The pods of a server: its container, and where that has the volume with the data. */
+  readonly server: { readonly container: string; readonly dataPath: string }
   /** Prefix of every annotation and label key that belongs to the operator. */
   readonly prefix: string
   readonly errors: { readonly invalidConfiguration: string }
@@ -147,6 +149,7 @@ const vocabulary = ({ edition, group, word, Word, short, logLevelVariable }: Wor
     },
     service: word,
     portName: word,
+    server: { container: word, dataPath: `/${word}-data` },
     prefix: `${group}/`,
     errors: { invalidConfiguration: `Invalid${Word}Config` },
     metrics: {

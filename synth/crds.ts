@@ -50,7 +50,16 @@ const wholeObject = (resource: Resource, vocabulary: Vocabulary) => ({
 
 /** A schema as the API server takes it, with this vocabulary's names. */
 const openApi = (schema: Schema, vocabulary: Vocabulary): object => {
-  const { title: _, description, properties, additionalProperties, items, "x-kubernetes-validations": rules, ...rest } = schema
+  const {
+    title: _title,
+    kubernetes: _kubernetes,
+    description,
+    properties,
+    additionalProperties,
+    items,
+    "x-kubernetes-validations": rules,
+    ...rest
+  } = schema
   const inner = (part: Schema) => openApi(part, vocabulary)
   return {
     ...rest,
@@ -65,8 +74,9 @@ const openApi = (schema: Schema, vocabulary: Vocabulary): object => {
   }
 }
 
-const resolveRule = ({ message, messageExpression, ...rest }: Rule, vocabulary: Vocabulary): Rule => ({
+const resolveRule = ({ rule, message, messageExpression, ...rest }: Rule, vocabulary: Vocabulary): Rule => ({
   ...rest,
+  rule: resolve(rule, vocabulary),
   message: resolve(message, vocabulary),
   ...(messageExpression === undefined ? {} : { messageExpression: resolve(messageExpression, vocabulary) }),
 })

@@ -8,6 +8,8 @@ const values: { readonly [placeholder: string]: (vocabulary: Vocabulary) => stri
   group: (vocabulary) => vocabulary.group,
   operator: (vocabulary) => vocabulary.operator,
   portName: (vocabulary) => vocabulary.portName,
+  "server.container": (vocabulary) => vocabulary.server.container,
+  "server.dataPath": (vocabulary) => vocabulary.server.dataPath,
   ...Object.fromEntries(
     roles.flatMap((role) => names.map((name) => [`${role}.${name}`, ({ resources }: Vocabulary) => resources[role][name]])),
   ),

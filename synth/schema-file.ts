@@ -1,7 +1,9 @@
 /** Reads schema files: YAML to typed resources, every mistake with its place. */
-import { readFileSync, readdirSync } from "node:fs"
+import { existsSync, readFileSync, readdirSync } from "node:fs"
 import { basename, join as joinPath } from "node:path"
 import { parseDocument } from "yaml"
+import { withTypes } from "./inclusion.ts"
+import { type KubernetesTypes, typesFile } from "./kubernetes-types.ts"
 import { type Problem, type Report, SchemaProblems } from "./problems.ts"
 import { type Fields, type Reader, dictionary, empty, flag, list, mapping, number, oneOf, scalar, text } from "./readers.ts"
 import type { PrinterColumn, Resource, Rule, Schema, Subresources } from "./schema.ts"
@@ -16,6 +18,7 @@ const schema: Reader<Schema> = (value, path, report) => schemaMapping(value, pat
 
 const schemaFields: Fields<Schema> = {
   title: text,
+  kubernetes: text,
   description: text,
   type: oneOf("object", "array", "string", "integer", "number", "boolean"),
   format: oneOf("int32", "int64", "date-time"),
@@ -75,29 +78,49 @@ const content = mapping<Content>(
   ["role", "title", "scope", "description", "subresources", "printerColumns", "rules", "spec", "status"],
 )
 
-/** Reads and checks one schema file's text. */
-export const parseResource = (file: string, source: string): Resource => {
+/** Reads and checks one schema file's text, which may name these types of Kubernetes. */
+export const parseResource = (file: string, source: string, types: KubernetesTypes = new Map()): Resource => {
   const problems: Array<Problem> = []
   const report: Report = (path, message) => void problems.push({ file, path, message })
+  const read = content(yamlOf(file, source), "", report)
+  const whole = read === undefined ? undefined : withTypes(read, types, report)
+  if (whole !== undefined) checkStructure(whole, report)
+  if (whole === undefined || problems.length > 0) throw new SchemaProblems(problems)
+  return { file, ...whole }
+}
+
+const yamlOf = (file: string, source: string): unknown => {
   const document = parseDocument(source)
-  for (const error of document.errors) report("", error.message.split("\n")[0] ?? "not YAML")
+  const problems = document.errors.map(({ message }) => ({ file, path: "", message: message.split("\n")[0] ?? "not YAML" }))
   if (problems.length > 0) throw new SchemaProblems(problems)
-  const value: unknown = document.toJS()
-  const read = content(value, "", report)
-  if (read !== undefined) checkStructure(read, report)
-  if (read === undefined || problems.length > 0) throw new SchemaProblems(problems)
-  return { file, ...read }
+  return document.toJS()
+}
+
+/** The types of Kubernetes that the schema files of a folder may name; none when the folder has no file of them. */
+export const readTypes = (folder: string): KubernetesTypes => {
+  const path = joinPath(folder, typesFile)
+  if (!existsSync(path)) return new Map()
+  const file = `${basename(folder)}/${typesFile}`
+  const problems: Array<Problem> = []
+  const types = dictionary(schema)(
+    yamlOf(file, readFileSync(path, "utf8")),
+    "",
+    (at, message) => void problems.push({ file, path: at, message }),
+  )
+  if (problems.length > 0) throw new SchemaProblems(problems)
+  return new Map(Object.entries(types ?? {}))
 }
 
 /** Reads every schema file of a folder, by name; throws all their problems together. */
 export const readResources = (folder: string): Array<Resource> => {
   const problems: Array<Problem> = []
   const resources: Array<Resource> = []
-  const names = readdirSync(folder).filter((name) => name.endsWith(".yaml"))
+  const types = readTypes(folder)
+  const names = readdirSync(folder).filter((name) => name.endsWith(".yaml") && name !== typesFile)
   for (const name of names.toSorted()) {
     const file = `${basename(folder)}/${name}`
     try {
-      resources.push(parseResource(file, readFileSync(joinPath(folder, name), "utf8")))
+      resources.push(parseResource(file, readFileSync(joinPath(folder, name), "utf8"), types))
     } catch (error) {
       if (!(error instanceof SchemaProblems)) throw error
       problems.push(...error.problems)

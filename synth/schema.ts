@@ -10,15 +10,23 @@ export interface Rule {
   fieldPath?: string
 }
 
-export type SchemaType = "object" | "array" | "string" | "integer" | "number" | "boolean"
+const schemaTypes = ["object", "array", "string", "integer", "number", "boolean"] as const
+export type SchemaType = (typeof schemaTypes)[number]
+export const isSchemaType = (value: unknown): value is SchemaType => schemaTypes.some((type) => type === value)
+
 export type Scalar = string | number | boolean
 
 /**
- * The part of OpenAPI v3 that schema files may use. `title` names the TypeScript type and does not reach the custom
- * resource definition; everything else does, with placeholders resolved.
+ * The part of OpenAPI v3 that schema files may use. `title` and `kubernetes` name the TypeScript type and do not reach the
+ * custom resource definition; everything else does, with placeholders resolved.
  */
 export interface Schema {
   title?: string
+  /**
+   * Name of a type in `kubernetes.yaml`. Reading puts the type in; what else the schema file says (a description,
+   * `nullable`, rules, bounds of the type's properties) comes on top.
+   */
+  kubernetes?: string
   description?: string
   type?: SchemaType
   format?: string

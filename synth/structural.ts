@@ -28,6 +28,7 @@ interface Context {
 
 const checkSchema = (schema: Schema, path: string, context: Context): void => {
   const { report } = context
+  if (schema.kubernetes !== undefined) return checkNamedType(schema, path, context)
   if (schema["x-kubernetes-int-or-string"] === true) {
     if (schema.type !== undefined) report(path, "x-kubernetes-int-or-string stands instead of type")
   } else if (schema.type === undefined) report(path, "type is missing")
@@ -55,6 +56,13 @@ const checkSchema = (schema: Schema, path: string, context: Context): void => {
     const inner = schema[part]
     if (inner !== undefined) checkSchema(inner, `${path}.${part}`, { ...context, named: false })
   }
+}
+
+/** A type of Kubernetes is as its API server has it; what is said of its use here is ours to check. */
+const checkNamedType = (schema: Schema, path: string, { named, report }: Context): void => {
+  if (named && schema.description === undefined) report(path, "description is missing")
+  if (named && schema.description !== undefined) checkText(schema.description, join(path, "description"), report)
+  checkRules(schema["x-kubernetes-validations"] ?? [], join(path, "x-kubernetes-validations"), schema, report)
 }
 
 const onlyFor = (type: string, keywords: ReadonlyArray<keyof Schema>, schema: Schema, path: string, report: Report): void => {
@@ -122,6 +130,7 @@ const checkRules = (rules: ReadonlyArray<Rule>, path: string, on: Schema | undef
     if (optionalOldSelf === true && !rule.includes("oldSelf")) {
       report(at, "optionalOldSelf without oldSelf: say when the rule passes for an object that broke it before")
     }
+    checkText(rule, `${at}.rule`, report)
     checkText(message, `${at}.message`, report)
     if (messageExpression !== undefined) checkText(messageExpression, `${at}.messageExpression`, report)
     if (fieldPath !== undefined && !leadsToField(on, fieldPath)) report(`${at}.fieldPath`, `${fieldPath} is not a field below ${path}`)

@@ -1,14 +1,32 @@
 /** TypeScript types of a custom resource, from its schema. */
 import { compile, type JSONSchema } from "json-schema-to-typescript"
 import { vocabularies } from "#src/vocabulary.ts"
+import { kept } from "./kubernetes-types.ts"
 import { resolve } from "./placeholders.ts"
 import type { Resource, Schema } from "./schema.ts"
 
 /** Types that all resources share are written once, by hand, in `src/resources/meta.ts`; schemas refer to them by title. */
 const shared = new Set(["Condition"])
 
-const banner = (file: string): string =>
-  [`// Generated from ${file} by \`make synth\`. Do not edit.`, `import type { Condition, ObjectMeta } from "../meta.ts"`].join("\n")
+const banner = ({ file, spec }: Resource): string => {
+  const parts = [...new Set(partsOf(spec))].toSorted()
+  return [
+    `// Generated from ${file} by \`make synth\`. Do not edit.`,
+    `import type { Condition, ObjectMeta } from "../meta.ts"`,
+    ...(parts.length === 0 ? [] : [`import type { ${parts.join(", ")} } from "../parts.ts"`]),
+  ].join("\n")
+}
+
+/** What a schema calls its types of Kubernetes in TypeScript. */
+const partsOf = ({ kubernetes, properties, items, additionalProperties }: Schema): Array<string> => {
+  if (kubernetes !== undefined) return [partOf(kubernetes)]
+  const inner = [...Object.values(properties ?? {}), ...[items, additionalProperties].filter((part) => part !== undefined)]
+  return inner.flatMap(partsOf)
+}
+
+const partOf = (kubernetes: string): string => (isKept(kubernetes) ? kept[kubernetes].typescript : "Part")
+
+const isKept = (name: string): name is keyof typeof kept => Object.hasOwn(kept, name)
 
 /** The text of the TypeScript file for one resource. Its names are those of the role, the same in both vocabularies. */
 export const typesOf = async (resource: Resource): Promise<string> => {
@@ -26,7 +44,7 @@ export const typesOf = async (resource: Resource): Promise<string> => {
     required: ["apiVersion", "kind", "metadata", "spec"],
   }
   return compile(root, resource.title, {
-    bannerComment: banner(resource.file),
+    bannerComment: banner(resource),
     additionalProperties: false,
     ignoreMinAndMaxItems: true,
     style: { semi: false, printWidth: 120, bracketSpacing: true },
@@ -50,6 +68,7 @@ const jsonSchema = (schema: Schema): JSONSchema => {
 
 const withoutNull = (schema: Schema): JSONSchema => {
   if (schema.title !== undefined && shared.has(schema.title)) return { tsType: schema.title }
+  if (schema.kubernetes !== undefined) return { tsType: partOf(schema.kubernetes) }
   if (schema["x-kubernetes-int-or-string"] === true) return { tsType: "number | string" }
   if (schema.type === "array") return schema.items === undefined ? { type: "array" } : { type: "array", items: jsonSchema(schema.items) }
   if (schema.type === "object") return objectSchema(schema)

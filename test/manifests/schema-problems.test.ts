@@ -7,7 +7,7 @@ import { parseDocument } from "yaml"
 import { afterAll, describe, expect, it } from "vitest"
 import { root } from "../../synth/output.ts"
 import { SchemaProblems } from "../../synth/problems.ts"
-import { parseResource } from "../../synth/schema-file.ts"
+import { parseResource, readTypes } from "../../synth/schema-file.ts"
 
 const file = "schemas/service-deployment.yaml"
 const source = readFileSync(join(root, file), "utf8")
@@ -171,6 +171,47 @@ describe("a schema with", () => {
     const attempt = () => parseResource(file, mutated(mutation))
     expect(attempt).toThrow(SchemaProblems)
     expect(attempt).toThrow(`${file}: ${mutation.line}`)
+  })
+
+  it.each([
+    {
+      wrong: "a type that is not kept",
+      schema: { kubernetes: "EnvVra" },
+      line: "kubernetes: no type EnvVra; known are Affinity, Container, EnvVar,",
+    },
+    {
+      wrong: "a keyword beside a type",
+      schema: { kubernetes: "EnvVar", minimum: 1 },
+      line: "minimum: cannot be said of a type of Kubernetes",
+    },
+    {
+      wrong: "a bound of a property that the type lacks",
+      schema: { kubernetes: "EnvVar", properties: { key: { maxLength: 1 } } },
+      line: "properties.key: EnvVar has no such property",
+    },
+    {
+      wrong: "a rule on a field that the type lacks",
+      schema: { kubernetes: "EnvVar", "x-kubernetes-validations": [{ rule: "true", message: "no", fieldPath: ".key" }] },
+      line: "x-kubernetes-validations[0].fieldPath: .key is not a field",
+    },
+    {
+      wrong: "an unknown placeholder in a rule",
+      schema: { kubernetes: "EnvVar", "x-kubernetes-validations": [{ rule: "self.name != '{nobody}'", message: "no" }] },
+      line: "x-kubernetes-validations[0].rule: unknown placeholder {nobody}",
+    },
+  ])("$wrong is refused where it is wrong", ({ schema, line }) => {
+    const document = parseDocument(source)
+    const at = [...spec, "selector", "properties", "matchExpressions", "items"]
+    document.setIn(at, schema)
+    const attempt = () => parseResource(file, document.toString(), readTypes(join(root, "schemas")))
+    expect(attempt).toThrow(`${file}: spec.properties.selector.properties.matchExpressions.items.${line}`)
+  })
+
+  it("a type of Kubernetes without description is refused as any field", () => {
+    const document = parseDocument(source)
+    document.setIn([...spec, "selector"], { kubernetes: "EnvVar" })
+    const attempt = () => parseResource(file, document.toString(), readTypes(join(root, "schemas")))
+    expect(attempt).toThrow(`${file}: spec.properties.selector: description is missing`)
   })
 
   it("two mistakes shows both", () => {
