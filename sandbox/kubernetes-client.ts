@@ -25,12 +25,13 @@ export interface WatchEvent<T> {
 }
 
 /** How a patch is meant. */
-export type PatchKind = "merge" | "strategic" | "json"
+export type PatchKind = "merge" | "strategic" | "json" | "apply"
 
 const patchTypes: Readonly<Record<PatchKind, string>> = {
   merge: "application/merge-patch+json",
   strategic: "application/strategic-merge-patch+json",
   json: "application/json-patch+json",
+  apply: "application/apply-patch+yaml",
 }
 
 interface ResourceList {
@@ -126,7 +127,7 @@ export class KubernetesClient {
   /** Server-side apply of a whole manifest, wherever it belongs; the manifest's namespace counts, else `namespace`. */
   async apply<T extends KubernetesObject>(manifest: T, namespace = "default"): Promise<T> {
     const path = await this.pathOf(manifest, namespace)
-    return this.#json<T>("PATCH", `${path}?fieldManager=sandbox&force=true`, manifest, "application/apply-patch+yaml")
+    return this.patch<T>(`${path}?fieldManager=sandbox&force=true`, manifest, "apply")
   }
 
   /** Deletes an object; one that is gone already is no error. */

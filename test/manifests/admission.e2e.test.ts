@@ -1,4 +1,4 @@
-/** What the API server lets in and what it refuses, with the committed definitions. */
+/** What the API server lets into a deployment and what it refuses, with the committed definitions. */
 import { beforeAll, describe, expect, it } from "vitest"
 import type { KubernetesClient } from "../../sandbox/kubernetes-client.ts"
 import { type JsonObject, committedCrd, connect, editions, install, kubectl, refusal } from "../support/api-server.ts"
@@ -9,9 +9,7 @@ let client: KubernetesClient
 
 beforeAll(async () => {
   client = await connect()
-  for (const vocabulary of editions) {
-    for (const role of ["deployment", "cluster"] as const) await install(client, committedCrd(vocabulary, role))
-  }
+  for (const vocabulary of editions) await install(client, committedCrd(vocabulary, "deployment"))
 })
 
 const hosted = { cluster: null, cloud: "main" }
@@ -120,20 +118,5 @@ describe.each(editions)("in the vocabulary $edition", (vocabulary) => {
     for (const field of ["register", "servicePath", "useHttp11", "tunnelMode", "drainDelaySeconds", "deletePolicy", "drain"]) {
       expect(text).toMatch(new RegExp(`^  ${field}\\t<`, "m"))
     }
-  })
-
-  it("keeps cluster storage from shrinking and its class from changing", async () => {
-    const { group: clusters, version: v, kind, plural: many } = vocabulary.resources.cluster
-    const path = `/apis/${clusters}/${v}/${many}`
-    const spec = { storage: { storageRequestBytes: 1_000 }, compute: { image: "server:1", novelty: true } }
-    const name = `storage-${vocabulary.edition}`
-    const made = await client.create(path, { apiVersion: `${clusters}/${v}`, kind, metadata: { name }, spec })
-    expect(made).toMatchObject({ spec })
-    const shrunk = await refusal(client.patch(`${path}/${name}`, { spec: { storage: { storageRequestBytes: 999 } } }))
-    expect(shrunk.message).toContain("spec.storage.storageRequestBytes: Invalid value: 999: storageRequestBytes cannot be decreased")
-    const moved = await refusal(client.patch(`${path}/${name}`, { spec: { storage: { storageClassName: "fast" } } }))
-    expect(moved.message).toContain("storageClassName is immutable")
-    await client.patch(`${path}/${name}`, { spec: { storage: { storageRequestBytes: 2_000 } } })
-    await client.delete(`${path}/${name}`)
   })
 })

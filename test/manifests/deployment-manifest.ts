@@ -1,13 +1,8 @@
 /** A deployment that every rule accepts, and ways to break one rule each. */
 import type { Vocabulary } from "#src/vocabulary.ts"
-import type { KubernetesObject } from "../../sandbox/kubernetes-types.ts"
 import type { JsonObject } from "../support/api-server.ts"
 import { merged } from "../support/merge-patch.ts"
-
-/** A manifest as a test sends it. */
-export interface Manifest extends KubernetesObject {
-  readonly spec: JsonObject
-}
+import type { Manifest, Violation } from "./violation.ts"
 
 const validSpec: JsonObject = {
   selector: { matchLabels: { app: "greeter" } },
@@ -22,20 +17,6 @@ const validSpec: JsonObject = {
 export const deployment = (vocabulary: Vocabulary, name: string, patch: JsonObject = {}): Manifest => {
   const { group, version, kind } = vocabulary.resources.deployment
   return { apiVersion: `${group}/${version}`, kind, metadata: { name, namespace: "default" }, spec: merged(validSpec, patch) }
-}
-
-/** One way to break one rule. */
-export interface Violation {
-  /** Which rule, in words. */
-  readonly breaks: string
-  /** Merge patch of a valid spec. */
-  readonly spec?: JsonObject
-  /** The object's name, when that is what is wrong. */
-  readonly name?: string
-  /** The field that the refusal names. */
-  readonly field: string
-  /** What the refusal says. */
-  readonly says: string
 }
 
 const labels = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`label-${index}`, "x"]))

@@ -1,7 +1,7 @@
 /** Every example is valid against the committed definitions, and says nothing that they do not know. */
 import { Ajv } from "ajv"
 import { describe, expect, it } from "vitest"
-import { vocabularies } from "#src/vocabulary.ts"
+import { type OwnKind, vocabularies } from "#src/vocabulary.ts"
 import { type JsonObject, committedCrd } from "../support/api-server.ts"
 import { deployment } from "./deployment-manifest.ts"
 import { examplesOf } from "./examples.ts"
@@ -33,7 +33,7 @@ const problems = (schema: JsonObject, object: object): ReadonlyArray<string> => 
 }
 
 describe.each([vocabularies.service, vocabularies.restate])("in the vocabulary $edition", (vocabulary) => {
-  it.each(["deployment", "cluster"] as const)("the examples of a %s are valid", (role) => {
+  it.each(["deployment", "cluster", "environment"] as const)("the examples of kind %s are valid", (role) => {
     const schema = specAndStatus(vocabulary, role)
     for (const { file, object } of examplesOf(vocabulary, role))
       expect(problems(schema, object), `${file} ${object.metadata.name}`).toEqual([])
@@ -47,7 +47,7 @@ describe.each([vocabularies.service, vocabularies.restate])("in the vocabulary $
 })
 
 /** Metadata is the API server's own business. */
-const specAndStatus = (vocabulary: typeof vocabularies.service, role: "deployment" | "cluster"): JsonObject => {
+const specAndStatus = (vocabulary: typeof vocabularies.service, role: OwnKind): JsonObject => {
   const schema = committedCrd(vocabulary, role).spec.versions[0]?.schema.openAPIV3Schema ?? {}
   const { properties } = schema
   const { metadata: _, ...rest } = isObject(properties) ? properties : {}

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { parseAllDocuments } from "yaml"
-import type { Vocabulary } from "#src/vocabulary.ts"
+import type { OwnKind, Vocabulary } from "#src/vocabulary.ts"
 import type { KubernetesObject } from "../../sandbox/kubernetes-types.ts"
 
 /** One YAML document and where it stands. */
@@ -26,7 +26,7 @@ export const examples = (): ReadonlyArray<Example> =>
     )
 
 /** The examples that are of this kind. */
-export const examplesOf = ({ resources }: Vocabulary, role: "deployment" | "cluster"): ReadonlyArray<Example> => {
+export const examplesOf = ({ resources }: Vocabulary, role: OwnKind): ReadonlyArray<Example> => {
   const { group, version, kind } = resources[role]
   return examples().filter(({ object }) => object.apiVersion === `${group}/${version}` && object.kind === kind)
 }

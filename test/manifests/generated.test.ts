@@ -26,7 +26,7 @@ describe.each([vocabularies.service, vocabularies.restate])("in the vocabulary $
   const folder = `dist-manifests/${vocabulary.edition}`
 
   it("writes one definition for each schema, under the vocabulary's names", () => {
-    for (const { plural, group, kind, shortName, version } of [vocabulary.resources.deployment, vocabulary.resources.cluster]) {
+    for (const { plural, group, kind, shortName, version } of Object.values(vocabulary.resources)) {
       expect(parse(text(`${folder}/crds/${plural}.${group}.yaml`))).toMatchObject({
         metadata: { name: `${plural}.${group}` },
         spec: { group, names: { kind, plural, shortNames: [shortName] }, versions: [{ name: version, served: true, storage: true }] },

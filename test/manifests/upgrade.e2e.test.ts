@@ -5,8 +5,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Vocabulary, vocabularies } from "#src/vocabulary.ts"
 import type { KubernetesClient } from "../../sandbox/kubernetes-client.ts"
-import { type Crd, type JsonObject, committedCrd, connect, eventually, install, refusal } from "../support/api-server.ts"
+import { type JsonObject, committedCrd, connect, eventually, install, refusal } from "../support/api-server.ts"
 import { deployment, stricterThanBefore } from "./deployment-manifest.ts"
+import { inOwnGroup, looser, placeOf } from "./older-crd.ts"
 
 let client: KubernetesClient
 
@@ -72,45 +73,6 @@ describe.each([vocabularies.service, vocabularies.restate])("after an upgrade in
   })
 })
 
-describe("after an upgrade, a cluster with a dotted name and negative replicas", () => {
-  const strict = inOwnGroup(committedCrd(vocabularies.service, "cluster"))
-  const { group, names, versions } = strict.spec
-  const apiVersion = `${group}/${versions[0]?.name}`
-  const collection = `/apis/${apiVersion}/${names.plural}`
-  const path = `${collection}/main.eu`
-  const manifest = {
-    apiVersion,
-    kind: names.kind,
-    metadata: { name: "main.eu", finalizers: [finalizer] },
-    spec: { storage: { storageRequestBytes: 1 }, compute: { image: "server:1", replicas: -1 } },
-  }
-
-  beforeAll(async () => {
-    await install(client, looser(strict))
-    await client.create(collection, manifest)
-    await client.apply(strict)
-    await eventually(() => refusal(client.create(`${collection}?dryRun=All`, { ...manifest, metadata: { name: "main" } })))
-  })
-
-  afterAll(() => client.delete(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${strict.metadata.name}`))
-
-  it("stays manageable", async () => {
-    await client.patch(`${path}/status`, { status: { provisioned: true } })
-    await client.patch(path, { spec: { compute: { image: "server:2" } } })
-    expect((await refusal(client.patch(path, { spec: { compute: { replicas: -2 } } }))).message).toContain("replicas must be 0 or more")
-    await client.delete(path)
-    await client.patch(path, { metadata: { finalizers: [] } })
-    expect(await client.find(path)).toBeUndefined()
-  })
-
-  it("is refused when it is new", async () => {
-    const sound = { ...manifest, spec: { ...manifest.spec, compute: { image: "server:1" } } }
-    const dotted = await refusal(client.create(`${collection}?dryRun=All`, { ...sound, metadata: { name: "main.us" } }))
-    expect(dotted.message).toContain("it is the name of a namespace")
-    await client.create(`${collection}?dryRun=All`, { ...sound, metadata: { name: "main" } })
-  })
-})
-
 describe("after an upgrade, an object that breaks a rule", () => {
   const strict = inOwnGroup(committedCrd(vocabularies.service, "deployment"), "changed")
   const { group, collection } = placeOf(strict)
@@ -148,34 +110,3 @@ describe("after an upgrade, an object that breaks a rule", () => {
     for (const { name, spec } of mended) expect(await client.patch(`${collection}/${name}`, { spec })).toMatchObject({ spec })
   })
 })
-
-/** The definition under a group of this file's own: the shared ones must not get looser while other files run. */
-function inOwnGroup(crd: Crd, word = "upgrade"): Crd {
-  const group = `${word}.${crd.spec.group}`
-  return { ...crd, metadata: { ...crd.metadata, name: `${crd.spec.names.plural}.${group}` }, spec: { ...crd.spec, group } }
-}
-
-function placeOf({ spec: { group, names, versions } }: Crd): { readonly group: string; readonly collection: string } {
-  return { group, collection: `/apis/${group}/${versions[0]?.name}/namespaces/default/${names.plural}` }
-}
-
-/** The definition without what the operator before this one does not check. */
-function looser(crd: Crd): Crd {
-  const versions = crd.spec.versions.map((version) => ({
-    ...version,
-    schema: { openAPIV3Schema: loosened(version.schema.openAPIV3Schema) },
-  }))
-  return { ...crd, spec: { ...crd.spec, versions } }
-}
-
-const ours = ["x-kubernetes-validations", "maxLength", "maxProperties", "pattern"]
-
-function loosened(schema: JsonObject): JsonObject {
-  // Where any field may stand, it also checked none.
-  const dropped = schema["x-kubernetes-preserve-unknown-fields"] === true ? [...ours, "properties"] : ours
-  return Object.fromEntries(Object.entries(schema).flatMap(([key, value]) => (dropped.includes(key) ? [] : [[key, loosenedValue(value)]])))
-}
-
-function loosenedValue(value: unknown): unknown {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? loosened(Object.fromEntries(Object.entries(value))) : value
-}
