@@ -47,7 +47,8 @@ export class Store<T extends KubernetesObject> {
   readonly #pending = new Map<string, Pending<T>>()
   readonly #indexes = new Map<string, Set<string>>()
   readonly #indexer: (object: T) => ReadonlyArray<readonly [index: string, value: string]>
-  readonly #gone = new Set<string>()
+  /** UID → resourceVersion of its end. A younger one is back: what a watch by label calls deleted may only have lost its label. */
+  readonly #gone = new Map<string, bigint>()
   /** The youngest resourceVersion that a list or the watch has told. */
   #seen = 0n
 
@@ -97,7 +98,7 @@ export class Store<T extends KubernetesObject> {
    */
   put(object: T, written: unknown): void {
     const { namespace, name, resourceVersion, uid } = object.metadata
-    if (this.#gone.has(uid)) return
+    if (this.#isGone(object)) return
     if (isEnded(object)) {
       this.tombstone(namespace, name, uid)
       return
@@ -131,7 +132,7 @@ export class Store<T extends KubernetesObject> {
     const key = keyOf(namespace, name)
     const held = this.#entries.get(key)
     const pending = this.#pending.get(key)
-    if (held === undefined && this.#gone.has(uid)) return undefined
+    if (held === undefined && this.#isGone(object)) return undefined
     const hidden = held?.hidden === true && held.object.metadata.uid === uid
     if (pending === undefined) {
       if (held !== undefined && !isNewer(object, held.object)) return undefined
@@ -152,7 +153,7 @@ export class Store<T extends KubernetesObject> {
   remove(object: T): StoreChange<T> | undefined {
     const { namespace, name, resourceVersion, uid } = object.metadata
     this.#see(resourceVersion)
-    this.#forget(uid)
+    this.#forget(uid, resourceVersion)
     const key = keyOf(namespace, name)
     const entry = this.#entries.get(key)
     return entry?.object.metadata.uid === uid ? this.#delete(key, entry.object) : undefined
@@ -175,7 +176,7 @@ export class Store<T extends KubernetesObject> {
     }
     for (const [key, { object }] of this.#entries) {
       if (listed.has(key) || version(object.metadata.resourceVersion) > version(resourceVersion)) continue
-      this.#forget(object.metadata.uid)
+      this.#forget(object.metadata.uid, resourceVersion)
       changes.push(this.#delete(key, object))
     }
     return changes
@@ -253,9 +254,14 @@ export class Store<T extends KubernetesObject> {
     if (keys?.size === 0) this.#indexes.delete(place)
   }
 
-  #forget(uid: string): void {
-    this.#gone.add(uid)
-    if (this.#gone.size > remembered) for (const oldest of this.#gone) return void this.#gone.delete(oldest)
+  #isGone({ metadata: { resourceVersion, uid } }: T): boolean {
+    const end = this.#gone.get(uid)
+    return end !== undefined && version(resourceVersion) <= end
+  }
+
+  #forget(uid: string, resourceVersion: string): void {
+    this.#gone.set(uid, version(resourceVersion))
+    if (this.#gone.size > remembered) for (const oldest of this.#gone.keys()) return void this.#gone.delete(oldest)
   }
 }
 

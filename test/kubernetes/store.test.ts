@@ -43,6 +43,24 @@ describe("the store", () => {
     assert.strictEqual(store.get(undefined, "a")?.metadata.resourceVersion, "5")
   })
 
+  it("an object that lost its label, which a watch calls deleted, is back when it has it again", () => {
+    const store = newStore()
+    store.replace([thing(1), thing(1, {}, { name: "b", uid: "2" })], "1")
+    store.remove(thing(2))
+    write(store, thing(3, { a: "1" }))
+    assert.strictEqual(store.get(undefined, "a")?.metadata.resourceVersion, "3")
+    assert.isUndefined(store.upsert(thing(3, { a: "1" })))
+    assert.deepStrictEqual(versions(store.upsert(thing(4))), ["3", "4"])
+    // Also when the watch is the first to know, and when it was a list that left it out.
+    store.remove(thing(5))
+    assert.deepStrictEqual(versions(store.upsert(thing(6))), [undefined, "6"])
+    store.replace([], "7")
+    assert.deepStrictEqual(versions(store.upsert(thing(8))), [undefined, "8"])
+    // What was written before its end stays gone.
+    write(store, thing(7, {}, { name: "b", uid: "2" }))
+    assert.isUndefined(store.get(undefined, "b"))
+  })
+
   it("an older event never takes a newer state back", () => {
     const store = newStore()
     store.replace([thing(1)], "1")
