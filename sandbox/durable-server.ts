@@ -15,6 +15,8 @@ export interface DurableServerOptions {
   /** Where the server sends every call to an `http://` endpoint, as h2c with the endpoint's name as authority. */
   readonly httpProxy?: string
   readonly partitions?: number
+  /** Its data is not laid out: that is for somebody to do through the node's own port. */
+  readonly unprovisioned?: true
   /** Further settings, over those of the sandbox. */
   readonly env?: Readonly<Record<string, string>>
   readonly progress?: Progress
@@ -24,6 +26,8 @@ export interface DurableServerOptions {
 export interface DurableServer {
   readonly adminUrl: string
   readonly ingressUrl: string
+  /** Where nodes talk to each other: gRPC without TLS. */
+  readonly nodeUrl: string
   /** Ends it and starts it again with the same data and ports; SIGKILL instead of SIGTERM when `kill` is set. */
   restart(options?: { readonly kill?: boolean }): Promise<void>
   stop(): Promise<void>
@@ -61,25 +65,29 @@ export const startDurableServer = async (options: DurableServerOptions): Promise
   const data = join(options.directory, "data", name)
   mkdirSync(data, { recursive: true })
   const adminUrl = `http://127.0.0.1:${adminPort}`
+  const nodeUrl = `http://127.0.0.1:${nodePort}`
 
   const env: Record<string, string> = {
     RESTATE_CLUSTER_NAME: "sandbox",
     RESTATE_NODE_NAME: name,
     RESTATE_BASE_DIR: data,
     RESTATE_BIND_ADDRESS: `127.0.0.1:${nodePort}`,
-    RESTATE_ADVERTISED_ADDRESS: `http://127.0.0.1:${nodePort}`,
+    RESTATE_ADVERTISED_ADDRESS: nodeUrl,
     RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${adminPort}`,
     RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ingressPort}`,
     RESTATE_DEFAULT_NUM_PARTITIONS: String(options.partitions ?? 4),
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "128MiB",
     RESTATE_DISABLE_TELEMETRY: "true",
+    ...(options.unprovisioned === true ? { RESTATE_AUTO_PROVISION: "false" } : {}),
     ...(options.httpProxy === undefined ? {} : { RESTATE_WORKER__INVOKER__HTTP_PROXY: options.httpProxy }),
     ...options.env,
   }
   const start = async (): Promise<void> => {
     const begun = Date.now()
     await processes.start(name, serverBinary(), [], { env, cwd: data })
-    await waitFor("the durable-execution server", () => answersQueries(adminUrl), {
+    // Before it is provisioned the admin API takes calls and answers none.
+    const up = async () => (options.unprovisioned === true ? (await fetch(`${nodeUrl}/health`)).ok : answersQueries(adminUrl))
+    await waitFor("the durable-execution server", up, {
       hopeless: () => (processes.alive(name) ? undefined : `it has ended, see ${processes.logFile(name)}`),
     })
     progress(`durable-execution server up in ${((Date.now() - begun) / 1000).toFixed(1)} s at ${adminUrl}`)
@@ -88,6 +96,7 @@ export const startDurableServer = async (options: DurableServerOptions): Promise
   return {
     adminUrl,
     ingressUrl: `http://127.0.0.1:${ingressPort}`,
+    nodeUrl,
     restart: async ({ kill = false } = {}) => {
       if (kill) processes.signal(name, "SIGKILL")
       await processes.stop(name)

@@ -40,6 +40,18 @@ export interface OperatorProcess {
 
 const built = join(import.meta.dirname, "..", "dist", "operator.mjs")
 
+/**
+ * A command that finds the cluster's names: with a file in the place of /etc/resolv.conf that only it sees. Every step
+ * becomes the next one, so that the process that is started is the operator.
+ */
+const resolving = (
+  resolvConf: string | undefined,
+  command: readonly [string, ...ReadonlyArray<string>],
+): readonly [string, ...ReadonlyArray<string>] =>
+  resolvConf === undefined
+    ? command
+    : ["unshare", "--mount", "sh", "-c", `mount --bind ${resolvConf} /etc/resolv.conf && exec "$@"`, "sh", ...command]
+
 /** Starts the operator; it may not be ready yet. */
 export const launchOperator = async (sandbox: Sandbox, options: OperatorOptions): Promise<OperatorProcess> => {
   const processes = sandbox.processes
@@ -69,7 +81,8 @@ export const launchOperator = async (sandbox: Sandbox, options: OperatorOptions)
     ...(proxyUrl === undefined ? {} : { http_proxy: proxyUrl, no_proxy: "127.0.0.1,localhost" }),
     ...options.env,
   }
-  const { pid, exited } = await processes.start(name, process.execPath, [...nodeOptions, ...args], { env })
+  const [command, ...rest] = resolving(sandbox.resolvConf, [process.execPath, ...nodeOptions, ...args])
+  const { pid, exited } = await processes.start(name, command, rest, { env })
   return operator(processes, name, pid, exited, `http://127.0.0.1:${port}`)
 }
 

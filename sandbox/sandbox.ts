@@ -44,6 +44,8 @@ export interface Sandbox {
   readonly ingressUrl: string
   /** An HTTP proxy that knows the cluster's names, for programs of the host; only with the stand-in node or none. */
   readonly proxyUrl?: string
+  /** A resolv.conf that knows the cluster's names, for programs of the host; only with the real node. */
+  readonly resolvConf?: string
   /** `kubectl` and its like. */
   readonly binaries?: string
   readonly node: { readonly kind: NodeKind | "current"; readonly name: string }
@@ -105,7 +107,7 @@ export const startSandbox = async (options: SandboxOptions = {}): Promise<Sandbo
     undo.push(() => node.stop())
     await node.start(controlPlane)
     const server = wantsServer ? await node.startServer(options.serverEnv) : undefined
-    return describe(base, controlPlane, { kind, name: node.name }, server)
+    return { ...describe(base, controlPlane, { kind, name: node.name }, server), resolvConf: node.resolvConf }
   } catch (error) {
     await stop().catch(() => {})
     throw error

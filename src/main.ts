@@ -6,6 +6,9 @@ import { Command } from "effect/cli"
 import { hostname } from "node:os"
 import manifest from "../package.json" with { type: "json" }
 import * as Admin from "./admin/live.ts"
+import * as Provisioner from "./admin/live-provisioner.ts"
+import { environmentController } from "./cloud-environment/controller.ts"
+import { clusterController } from "./cluster/controller.ts"
 import { deploymentController } from "./deployment/controller.ts"
 import type { KindController } from "./engine/kind.ts"
 import { reconcile } from "./engine/reconcile.ts"
@@ -27,7 +30,11 @@ import { type OwnKind, type Vocabulary, vocabularies } from "./vocabulary.ts"
 const operator = (settings: Settings.Settings) => {
   const vocabulary = vocabularies[settings.edition]
   const addresses = { clusterDns: settings.clusterDns, clusterService: vocabulary.service }
-  const controllers = [controller(deploymentController({ vocabulary, addresses }), "deployment", vocabulary)]
+  const controllers = [
+    controller(clusterController(clusterSettings(settings, vocabulary)), "cluster", vocabulary),
+    controller(environmentController(environmentSettings(settings, vocabulary)), "environment", vocabulary),
+    controller(deploymentController({ vocabulary, addresses }), "deployment", vocabulary),
+  ]
   const kinds = [...new Set(controllers.flatMap(kindsOf))].filter((kind) => kind !== "Event" && kind !== "Pod")
   const crds = kinds.filter((kind) => kind in vocabulary.resources)
 
@@ -39,7 +46,12 @@ const operator = (settings: Settings.Settings) => {
   const world = Layer.mergeAll(
     Events.layer({ controller: vocabulary.operator, instance: settings.operatorPod?.name ?? hostname() }),
     Admin.layer({ environment: process.env, metricsPrefix: vocabulary.metrics.prefix }),
-  ).pipe(Layer.provideMerge(Layer.mergeAll(Kubernetes.layer({ vocabulary, kinds }), WorkQueue.layer())))
+    Provisioner.layer,
+  ).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(Kubernetes.layer({ vocabulary, kinds, operatorNamespace: settings.operatorNamespace }), WorkQueue.layer()),
+    ),
+  )
 
   return Effect.raceAllFirst([run(controllers), Crds.report(crds, access(vocabulary), pod(settings)), tidy]).pipe(
     // HTTP is first up and last down: probes are answered before anything is waited for.
@@ -47,6 +59,20 @@ const operator = (settings: Settings.Settings) => {
     Effect.catchTags({ Misconfigured: refused, Forbidden: refused, Rejected: refused }),
   )
 }
+
+const clusterSettings = ({ canaryImage, clusterDns, operatorLabel, operatorNamespace }: Settings.Settings, vocabulary: Vocabulary) => ({
+  vocabulary,
+  clusterDns,
+  operatorNamespace,
+  operatorLabel,
+  canaryImage,
+})
+
+const environmentSettings = ({ operatorNamespace, tunnelClientImage }: Settings.Settings, vocabulary: Vocabulary) => ({
+  vocabulary,
+  operatorNamespace,
+  tunnelClientImage,
+})
 
 const controller = <Snapshot, Verdict>(kind: KindController<Snapshot, Verdict>, role: OwnKind, vocabulary: Vocabulary) => ({
   kind: kind.kind,

@@ -37,12 +37,12 @@ export interface Vocabulary {
     readonly allow: (cluster: string) => string
   }
   readonly annotations: Annotations
-  /** Client Service of a cluster, and the name of the port of a versioned Service. */
+  /** Client Service, StatefulSet, account and container of a cluster, and the name of the port of a versioned Service. */
   readonly service: string
+  readonly server: ServerNames
+  readonly tunnel: TunnelNames
   /** Name of the container port that a versioned Service prefers as target, and of its own port. */
   readonly portName: string
-  /** The pods of a server: its container, and where that has the volume with the data. */
-  readonly server: { readonly container: string; readonly dataPath: string }
   /** Prefix of every annotation and label key that belongs to the operator. */
   readonly prefix: string
   readonly errors: { readonly invalidConfiguration: string }
@@ -88,6 +88,38 @@ export interface Annotations {
   readonly tunnelName: string
   /** Value `disabled` suspends an object. */
   readonly reconcile: string
+  /** On a cluster: the number of nodes it may shrink to although data may be lost. */
+  readonly allowScaleDown: string
+  /** On the pods of a server: the certificates that it trusts. */
+  readonly trustedCaCerts: string
+  /** On the pods of a tunnel: which token they were started with. */
+  readonly bearerToken: string
+}
+
+/** What a server's objects are called, beside those that bear the one name `service`. */
+export interface ServerNames {
+  /** Headless Service of the nodes. */
+  readonly nodes: string
+  /** Name of a ConfigMap without the hash of its text. */
+  readonly config: string
+  /** The container, and where it has the volume with the data. */
+  readonly container: string
+  readonly dataPath: string
+  /** Spellings of the variables that are the server's or the tunnel client's own, each of which is set. */
+  readonly variables: ReadonlyArray<string>
+  readonly policies: {
+    readonly internet: string
+    readonly awsIdentity: string
+    readonly egress: string
+  }
+}
+
+/** What the pods of a tunnel are called inside; outside they bear the name of their environment. */
+export interface TunnelNames {
+  /** The container, and the name label of everything of a tunnel. */
+  readonly client: string
+  /** The file with the API token. */
+  readonly tokenPath: string
 }
 
 interface Words {
@@ -97,9 +129,10 @@ interface Words {
   readonly Word: string
   readonly short: { readonly [K in OwnKind]: string }
   readonly logLevelVariable: string
+  readonly variables: ReadonlyArray<string>
 }
 
-const vocabulary = ({ edition, group, word, Word, short, logLevelVariable }: Words): Vocabulary => {
+const vocabulary = ({ edition, group, word, Word, short, logLevelVariable, variables }: Words): Vocabulary => {
   const operator = `${word}-operator`
   const resource = (role: OwnKind, suffix: string, version: string, finalizer: string): ResourceNames => ({
     group,
@@ -146,10 +179,25 @@ const vocabulary = ({ edition, group, word, Word, short, logLevelVariable }: Wor
       removeAt: `${group}/remove-version-at`,
       tunnelName: `${group}/tunnel-name`,
       reconcile: `${group}/reconcile`,
+      allowScaleDown: `${group}/allow-scale-down`,
+      trustedCaCerts: `${group}/trusted-ca-certs`,
+      bearerToken: `${group}/bearer-token`,
     },
     service: word,
+    server: {
+      nodes: `${word}-cluster`,
+      config: `${word}-config`,
+      container: word,
+      dataPath: `/${word}-data`,
+      variables,
+      policies: {
+        internet: `allow-${word}-egress-to-public-internet`,
+        awsIdentity: `allow-${word}-egress-to-aws-pod-identity`,
+        egress: `allow-${word}-egress`,
+      },
+    },
+    tunnel: { client: `${word}-cloud-tunnel-client`, tokenPath: `/${word}-bearer-token` },
     portName: word,
-    server: { container: word, dataPath: `/${word}-data` },
     prefix: `${group}/`,
     errors: { invalidConfiguration: `Invalid${Word}Config` },
     metrics: {
@@ -171,6 +219,8 @@ export const vocabularies: { readonly [E in Edition]: Vocabulary } = {
     Word: "Service",
     short: { cluster: "dsc", deployment: "dsd", environment: "dce" },
     logLevelVariable: "LOG_LEVEL",
+    // The image of the real server reads the second.
+    variables: ["SERVICE_", "RESTATE_"],
   }),
   restate: vocabulary({
     edition: "restate",
@@ -179,5 +229,6 @@ export const vocabularies: { readonly [E in Edition]: Vocabulary } = {
     Word: "Restate",
     short: { cluster: "rsc", deployment: "rsd", environment: "rce" },
     logLevelVariable: "RUST_LOG",
+    variables: ["RESTATE_"],
   }),
 }

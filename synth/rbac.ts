@@ -16,19 +16,31 @@ export interface Rights {
   readonly namespace: ReadonlyArray<PolicyRule>
 }
 
-// The operator's own Lease and the API tokens that it is given: nobody else's are its business.
-const ownNamespaceOnly = new Set(["coordination.k8s.io/leases", "/secrets"])
-
 /** The rights that the table asks for. Every rule has one group, so that no resource is allowed by accident. */
 export const rights = (vocabulary: Vocabulary): Rights => {
-  const kinds = Object.values(access(vocabulary)).toSorted((a, b) => compare(key(a), key(b)))
+  const kinds = [...Map.groupBy(Object.values<KindAccess>(access(vocabulary)), key).values()].toSorted(([a], [b]) =>
+    compare(nameOf(a), nameOf(b)),
+  )
   return {
-    cluster: kinds.filter((kind) => !isOwn(kind)).flatMap(rules),
-    namespace: kinds.filter(isOwn).flatMap(rules),
+    cluster: kinds.filter((rows) => !isOwn(rows)).flatMap(rulesOf),
+    namespace: kinds.filter(isOwn).flatMap(rulesOf),
   }
 }
 
-const isOwn = (kind: KindAccess): boolean => ownNamespaceOnly.has(key(kind))
+/** What is needed everywhere for one purpose needs no rule of its own for another. */
+const isOwn = (rows: ReadonlyArray<KindAccess>): boolean => rows.every(({ own }) => own === true)
+
+const rulesOf = (rows: ReadonlyArray<KindAccess>): Array<PolicyRule> => rules(rows.reduce(together))
+
+/** One resource that is read for two purposes is still one rule. */
+const together = (one: KindAccess, other: KindAccess): KindAccess => ({
+  ...one,
+  verbs: [...new Set([...one.verbs, ...other.verbs])],
+  subresources: { ...one.subresources, ...other.subresources },
+  why: `${one.why}; ${other.why}`,
+})
+
+const nameOf = (row: KindAccess | undefined): string => (row === undefined ? "" : key(row))
 
 const key = ({ group, plural }: KindAccess): string => `${group}/${plural}`
 

@@ -99,7 +99,10 @@ describe("process", () => {
       const port = await free()
       const { child, output, exit } = start({ KUBECONFIG: kubeconfig(await api(undefined)) }, "--http-address", `127.0.0.1:${port}`)
       assert.deepStrictEqual(await answer(port, "/health"), [200, `"healthy"`])
-      assert.deepStrictEqual(await answer(port, "/ready"), [503, `{"ready":false,"pendingControllers":["ServiceDeployment"]}`])
+      assert.deepStrictEqual(await answer(port, "/ready"), [
+        503,
+        `{"ready":false,"pendingControllers":["ServiceCluster","ServiceCloudEnvironment","ServiceDeployment"]}`,
+      ])
       assert.include((await answer(port, "/metrics"))[1], `service_operator_crd_missing{crd="servicedeployments.durable.dev"} 1`)
       const asked = Date.now()
       child.kill("SIGTERM")
@@ -121,7 +124,10 @@ describe("process", () => {
         "--vocabulary",
         "restate",
       )
-      assert.deepStrictEqual(await answer(port, "/ready"), [503, `{"ready":false,"pendingControllers":["RestateDeployment"]}`])
+      assert.deepStrictEqual(await answer(port, "/ready"), [
+        503,
+        `{"ready":false,"pendingControllers":["RestateCluster","RestateCloudEnvironment","RestateDeployment"]}`,
+      ])
       await new Promise((resolve) => setTimeout(resolve, 1000))
       assert.isNull(child.exitCode)
       child.kill("SIGINT")

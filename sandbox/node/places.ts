@@ -15,6 +15,8 @@ export const places = {
   sysctls: join(root, "sysctls.json"),
   /** Written by the node and read by its daemons. */
   config: join(root, "config"),
+  /** For programs of the host that are to know the cluster's names. */
+  resolvConf: join(root, "config", "host-resolv.conf"),
   containerd: join(root, "containerd"),
   containerdState: join(root, "state"),
   containerdSocket: join(root, "containerd.sock"),

@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { ensure } from "../binaries.ts"
 import type { ControlPlane, ControlPlaneOptions } from "../control-plane.ts"
 import { controlPlaneModules } from "../go-programs.ts"
@@ -47,6 +47,8 @@ export class RealNode {
 
   /** The node's name in the cluster. */
   readonly name = nodeName
+  /** The cluster's names, for programs of the host. */
+  readonly resolvConf = places.resolvConf
 
   constructor(progress: Progress = silent) {
     this.#progress = progress
@@ -72,6 +74,7 @@ export class RealNode {
       const processes = new Processes(root)
       this.#processes = processes
       mkdirSync(places.config, { recursive: true, mode: 0o700 })
+      writeFileSync(places.resolvConf, `nameserver ${addresses.dns}\noptions ndots:1\n`)
       rememberSysctls()
       makeControlGroup()
       await makeNetwork(apiPort)

@@ -1,5 +1,6 @@
 /** The ServiceDeployment kind, as main.ts hands it to the runtime: the four functions and the watches. */
-import type { AnyWatch, KindController, Name, Wakeup } from "../engine/kind.ts"
+import type { AnyWatch, KindController, Wakeup } from "../engine/kind.ts"
+import { marks, nameOf, namespaceOf, person, same } from "../engine/wakes.ts"
 import type { EndpointSlice } from "../resources/kubernetes.ts"
 import type { KubernetesObject } from "../resources/meta.ts"
 import { decide } from "./decide.ts"
@@ -56,21 +57,4 @@ const watches = ({ vocabulary }: DeploymentSettings): ReadonlyArray<AnyWatch> =>
   ]
 }
 
-/** What people change; the status is ours and causes no pass. */
-const person = (object: KubernetesObject) => {
-  const { generation, labels, annotations, finalizers, deletionTimestamp, uid } = object.metadata
-  return [uid, generation, labels, annotations, finalizers, deletionTimestamp]
-}
-
-const marks = ({ metadata }: KubernetesObject) => [metadata.uid, metadata.labels, metadata.annotations, metadata.ownerReferences]
-
-/** An addition or a deletion is never the same. */
-const same = <O>(before: O | undefined, after: O | undefined, facet: (object: O) => unknown): boolean =>
-  before !== undefined && after !== undefined && JSON.stringify(facet(before)) === JSON.stringify(facet(after))
-
 const reachable = (slice: EndpointSlice | undefined): boolean => slice !== undefined && hasReadyAddress(slice)
-
-const namespaceOf = (object: KubernetesObject | undefined): Pick<Name, "namespace"> =>
-  object?.metadata.namespace === undefined ? {} : { namespace: object.metadata.namespace }
-
-const nameOf = (object: KubernetesObject | undefined): Name => ({ ...namespaceOf(object), name: object?.metadata.name ?? "" })

@@ -1,6 +1,6 @@
 /** What must be true before a version may be registered, and for Ready afterwards (operator.md §3.8). */
 import type { Pod, ReplicaSet } from "../resources/kubernetes.ts"
-import { trouble } from "./pods.ts"
+import { trouble } from "../engine/pods.ts"
 import type { Snapshot } from "./snapshot.ts"
 import { hashLabel } from "./version.ts"
 

@@ -1,12 +1,11 @@
 /** From what a pass saw and did to what people see: status, events, and when to look again. Pure. */
-import { conditions, type Ready } from "../engine/conditions.ts"
+import { conditions, type Ready, reconciliation, suspended as suspendedConditions } from "../engine/conditions.ts"
 import type { Conclusion } from "../engine/kind.ts"
 import type { Failure, Outcome, Plan, Report, Requeue } from "../engine/plan.ts"
 import { delays, policyOf } from "../engine/policies.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
 import type { ReplicaSet } from "../resources/kubernetes.ts"
 import { isOwnedBy } from "../resources/meta.ts"
-import { rfc3339 } from "../resources/time.ts"
 import { announcements } from "./announcements.ts"
 import { callReason, failureReady, isAutoscaling } from "./failure.ts"
 import { readyOf } from "./ready.ts"
@@ -104,30 +103,20 @@ const status = (snapshot: Snapshot, verdict: Verdict, ready: Ready, registered: 
         : {}
       : { labelSelector: labelSelector(deployment, verdict.wanted) }),
     observedGeneration: generation,
-    reconciliation: isResuming(before, ready) ? "ResumingReconciliation" : "Reconciling",
+    reconciliation: reconciliation(before?.reconciliation, ready),
     versions: versions(snapshot, verdict, deploymentId),
     ...(deletion === undefined || deletion === null ? {} : { deletion }),
     conditions: conditions(before?.conditions, ready, generation, now).map((condition) => ({ ...condition })),
   }
 }
 
-/** From the end of a suspension until it is seen to be well again (operator.md §8.2). */
-const isResuming = (before: ServiceDeployment["status"], ready: Ready): boolean =>
-  (before?.reconciliation === "Disabled" || before?.reconciliation === "ResumingReconciliation") && ready.status !== "True"
-
 /** All as it was, and that nothing is done any more. */
-const suspended = ({ deployment: { status: before }, now }: Snapshot): Status => {
-  const since = before?.conditions?.find(({ type, status: value }) => type === "Reconciling" && value === "False")?.lastTransitionTime
-  const disabled = {
-    type: "Reconciling",
-    status: "False",
-    reason: "Disabled",
-    message: "switched off by annotation; remove it to go on",
-    lastTransitionTime: since ?? rfc3339(now),
-  }
-  const others = (before?.conditions ?? []).filter(({ type }) => type !== "Reconciling")
-  return { ...before, replicas: before?.replicas ?? 0, reconciliation: "Disabled", conditions: [...others, disabled] }
-}
+const suspended = ({ deployment: { status: before }, now }: Snapshot): Status => ({
+  ...before,
+  replicas: before?.replicas ?? 0,
+  reconciliation: "Disabled",
+  conditions: suspendedConditions(before?.conditions, now).map((condition) => ({ ...condition })),
+})
 
 /** Passes that say nothing about the registration leave the id alone; a new version that is not registered has none. */
 const keepsId = ({ wanted, state }: Verdict): boolean => wanted === undefined || state._tag === "Deployed" || state._tag === "Unreachable"

@@ -1,6 +1,7 @@
 /** Runs a plan: the only place that writes to either server. A failed action ends its step; the report says what happened. */
 import { Clock, Effect } from "effect"
 import { AdminWriter } from "../admin/admin.ts"
+import { Provisioner } from "../admin/provisioner.ts"
 import type { ReadError, WriteError } from "../errors.ts"
 import { KubernetesReader, KubernetesWriter, type Objects } from "../kubernetes/kubernetes.ts"
 import { isOwnedBy, type KubernetesObject } from "../resources/meta.ts"
@@ -16,7 +17,7 @@ export interface Subject {
   readonly object: KubernetesObject
 }
 
-type Needs = KubernetesReader | KubernetesWriter | AdminWriter
+type Needs = KubernetesReader | KubernetesWriter | AdminWriter | Provisioner
 
 /** Steps run in order. `onFailure: next` goes on with the following step, `stop` leaves the rest undone. Never fails itself. */
 export const act = Effect.fnUntraced(function* (subject: Subject, steps: ReadonlyArray<Step>): Effect.fn.Return<Report, never, Needs> {
@@ -137,7 +138,10 @@ const write = Effect.fnUntraced(function* (action: Simple): Effect.fn.Return<Out
       }
     }
     case "Delete":
-      yield* kubernetes.remove(action.ref, action.uid)
+      yield* kubernetes.remove(action.ref, action.uid, action.orphan === true ? "Orphan" : "Background")
+      return { _tag: "Done", action }
+    case "Provision":
+      yield* (yield* Provisioner).provision(action.address)
       return { _tag: "Done", action }
   }
 })

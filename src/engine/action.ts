@@ -53,7 +53,10 @@ export type Action =
       readonly resourceVersion: string
       readonly annotations: ReadonlyArray<string>
     }
-  | { readonly _tag: "Delete"; readonly ref: Ref; readonly uid: string }
+  /** `orphan`: what it owns stays, and is taken over by whatever selects it next. */
+  | { readonly _tag: "Delete"; readonly ref: Ref; readonly uid: string; readonly orphan?: true }
+  /** Tells the node at that address to lay out the data of a new cluster; done if it has been done. */
+  | { readonly _tag: "Provision"; readonly address: string }
   /** Register an endpoint and record its id on an object before its routing is confirmed. */
   | {
       readonly _tag: "Register"
@@ -95,7 +98,9 @@ export const line = (action: Action): string => {
     case "Drop":
       return `drop ${action.annotations.join(", ")} from ${path(action.ref)}`
     case "Delete":
-      return `delete ${path(action.ref)}`
+      return `delete ${path(action.ref)}${action.orphan === true ? " and leave its pods" : ""}`
+    case "Provision":
+      return `provision ${action.address}`
     case "Register":
       return `${action.force ? "promote" : "register"} ${action.endpoint}`
     case "Forget":

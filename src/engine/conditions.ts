@@ -37,3 +37,20 @@ export const conditions = (
     return { ...condition, message: condition.message.slice(0, longest), lastTransitionTime, observedGeneration: generation }
   })
 }
+
+/** As they were, and that nothing is done any more since the suspension began (operator.md §8.2). */
+export const suspended = (before: ReadonlyArray<Condition> | null | undefined, now: number): ReadonlyArray<Condition> => {
+  const since = before?.find(({ type, status }) => type === "Reconciling" && status === "False")?.lastTransitionTime
+  const disabled = {
+    type: "Reconciling",
+    status: "False",
+    reason: "Disabled",
+    message: "switched off by annotation; remove it to go on",
+    lastTransitionTime: since ?? rfc3339(now),
+  } as const
+  return [...(before ?? []).filter(({ type }) => type !== "Reconciling"), disabled]
+}
+
+/** What `status.reconciliation` says: from the end of a suspension until the object is seen to be well again, that it is being resumed. */
+export const reconciliation = (before: string | null | undefined, ready: Ready): "Reconciling" | "ResumingReconciliation" =>
+  (before === "Disabled" || before === "ResumingReconciliation") && ready.status !== "True" ? "ResumingReconciliation" : "Reconciling"

@@ -43,6 +43,8 @@ export const quickTries = Schedule.max([Schedule.exponential("100 millis").pipe(
 
 /** Milliseconds; one row for each reason a plan gives with `After`. */
 export const delays = {
+  /** Something that is on its way and takes seconds: a pod that starts, an object that is made anew. */
+  soon: 5_000,
   /** Foreign endpoint, confirmation failed, cluster not ready: somebody else has to act, usually soon. */
   blocked: 30_000,
   /** Pods are coming up; a watch event usually comes first. */

@@ -3,7 +3,7 @@ import { Effect, Predicate } from "effect"
 import { type Conflict, Unavailable } from "../errors.ts"
 import { type Feed, type FeedError, Missing, type Page, type WatchEvent } from "../runtime/watch.ts"
 import type { Vocabulary } from "../vocabulary.ts"
-import { access, type KindAccess, type Verb } from "./access.ts"
+import { access, type KindAccess, selectedBy, type Verb } from "./access.ts"
 import { type AlreadyExists, type Question, readStatus, type Refusal, refusal, unreadable } from "./answers.ts"
 import type { Objects } from "./kubernetes.ts"
 import type { ObjectReader } from "./objects.ts"
@@ -13,23 +13,21 @@ import type { Transport } from "./transport.ts"
 /** Objects a page. A page of large objects is a few MB and takes tens of milliseconds; smaller ones only add requests. */
 const pageSize = "500"
 
-/** Kubernetes' own label; EndpointSlices carry it too, because their controller copies the labels of the Service. */
-export const managedBy = "app.kubernetes.io/managed-by"
-
-/** The feed of a kind, of all namespaces, narrowed to what is ours where the access table says so. */
+/** The feed of a kind, of one namespace or of all, narrowed to what is ours where the access table says so. */
 export const feedOf = <K extends keyof Objects>(
   kind: K,
   transport: Transport["Service"],
   reader: ObjectReader,
   vocabulary: Vocabulary,
+  namespace?: string,
 ): Feed<Objects[K]> => {
   const row: KindAccess = access(vocabulary)[kind]
   const type = { apiVersion: apiVersion(row), kind: row.kind }
-  const selection = row.managedOnly ? { labelSelector: `${managedBy}=${vocabulary.operator}` } : {}
+  const selection = { labelSelector: selectedBy(row, vocabulary)?.join("=") }
   const name = resource(row)
   const question = (verb: Verb): Question => ({ verb, subject: name })
   const ask = (verb: Verb, query: { readonly [name: string]: string | undefined }) =>
-    ({ method: "GET", path: withQuery(collectionPath(row), { ...selection, ...query }), verb, resource: name }) as const
+    ({ method: "GET", path: withQuery(collectionPath(row, namespace), { ...selection, ...query }), verb, resource: name }) as const
 
   return {
     name,

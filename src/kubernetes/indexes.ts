@@ -1,4 +1,6 @@
 /** Under which values an object is found in the cache. */
+import { instanceLabel } from "../resources/labels.ts"
+import type { KubernetesObject } from "../resources/meta.ts"
 import type { Vocabulary } from "../vocabulary.ts"
 import type { Index, Objects } from "./kubernetes.ts"
 
@@ -9,6 +11,12 @@ type Indexers = { readonly [K in keyof Objects]: (object: Objects[K]) => Readonl
 
 /** Kubernetes' own label on every EndpointSlice of a Service. */
 const serviceName = "kubernetes.io/service-name"
+
+/** In its namespace only: a claim elsewhere that carries the labels is somebody's mistake, and none of ours. */
+const ofServer = ({ metadata }: KubernetesObject): ReadonlyArray<Entry> => {
+  const instance = metadata.labels?.[instanceLabel]
+  return instance !== undefined && instance === (metadata.namespace ?? metadata.name) ? [["server", instance]] : []
+}
 
 /** The indexes of each kind, under the names of one vocabulary. */
 export const indexes = (vocabulary: Vocabulary): Indexers => {
@@ -28,6 +36,10 @@ export const indexes = (vocabulary: Vocabulary): Indexers => {
       return typeof cluster === "string" ? [["registersWith", cluster]] : []
     },
     cluster: () => [],
+    environment: (object) => {
+      const secret = object.spec.authentication?.secret?.name
+      return typeof secret === "string" ? [["token", secret]] : []
+    },
     ReplicaSet: own,
     Service: own,
     EndpointSlice: (object) => {
@@ -35,6 +47,18 @@ export const indexes = (vocabulary: Vocabulary): Indexers => {
       return name === undefined ? [] : [["service", `${object.metadata.namespace ?? ""}/${name}`]]
     },
     HorizontalPodAutoscaler: own,
+    Namespace: ofServer,
+    ServiceAccount: ofServer,
+    ConfigMap: ofServer,
+    ServerService: ofServer,
+    PodDisruptionBudget: ofServer,
+    NetworkPolicy: ofServer,
+    StatefulSet: ofServer,
+    PersistentVolumeClaim: ofServer,
+    // There is one of each to an environment, and its name says which.
+    TunnelDeployment: () => [],
+    TunnelService: () => [],
+    Secret: () => [],
     Pod: () => [],
     Event: () => [],
   }

@@ -2,20 +2,43 @@
 import { Context, type Effect } from "effect"
 import type { Desired, Ref } from "../engine/action.ts"
 import type { ReadError, Unavailable, WriteError } from "../errors.ts"
+import type { ServiceCloudEnvironment } from "../resources/generated/service-cloud-environment.ts"
 import type { ServiceCluster } from "../resources/generated/service-cluster.ts"
 import type { ServiceDeployment } from "../resources/generated/service-deployment.ts"
-import type { EndpointSlice, HorizontalPodAutoscaler, Pod, ReplicaSet, Service } from "../resources/kubernetes.ts"
+import type {
+  Deployment,
+  EndpointSlice,
+  HorizontalPodAutoscaler,
+  PersistentVolumeClaim,
+  Pod,
+  ReplicaSet,
+  Secret,
+  Service,
+  StatefulSet,
+} from "../resources/kubernetes.ts"
 import type { KubernetesObject } from "../resources/meta.ts"
 
 /** Which type stands behind each kind. */
 export interface Objects {
   readonly deployment: ServiceDeployment
   readonly cluster: ServiceCluster
+  readonly environment: ServiceCloudEnvironment
   readonly ReplicaSet: ReplicaSet
   readonly Service: Service
   readonly EndpointSlice: EndpointSlice
   readonly HorizontalPodAutoscaler: HorizontalPodAutoscaler
   readonly Pod: Pod
+  readonly Namespace: KubernetesObject
+  readonly ServiceAccount: KubernetesObject
+  readonly ConfigMap: KubernetesObject
+  readonly ServerService: Service
+  readonly PodDisruptionBudget: KubernetesObject
+  readonly NetworkPolicy: KubernetesObject
+  readonly StatefulSet: StatefulSet
+  readonly PersistentVolumeClaim: PersistentVolumeClaim
+  readonly TunnelDeployment: Deployment
+  readonly TunnelService: Service
+  readonly Secret: Secret
   readonly Event: KubernetesObject
 }
 
@@ -29,6 +52,10 @@ export type Index =
   | "service"
   /** Name of the ServiceCluster a ServiceDeployment registers with. */
   | "registersWith"
+  /** Name of the ServiceCluster whose server an object in the namespace of that name belongs to. */
+  | "server"
+  /** Name of the Secret that holds the API token of a ServiceCloudEnvironment. */
+  | "token"
 
 /**
  * Reads. The cache is complete (every reflector listed once) before the first pass, and contains our own writes.
@@ -82,8 +109,8 @@ export class KubernetesWriter extends Context.Service<
     ) => Effect.Effect<{ readonly changed: boolean; readonly object: KubernetesObject }, WriteError>
     /** Merge patch; resourceVersion inside the patch makes it fail with Conflict when somebody wrote first. */
     readonly merge: (ref: Ref, patch: Desired["body"]) => Effect.Effect<KubernetesObject, WriteError>
-    /** Background deletion of exactly this UID; 404 counts as done. */
-    readonly remove: (ref: Ref, uid: string) => Effect.Effect<void, WriteError>
+    /** Deletion of exactly this UID, of what it owns in the background, or not at all; 404 counts as done. */
+    readonly remove: (ref: Ref, uid: string, propagation?: "Background" | "Orphan") => Effect.Effect<void, WriteError>
     /** POST of an events.k8s.io/v1 Event, or merge patch of its series. Callers ignore failures. */
     readonly createEvent: (namespace: string, body: Desired["body"]) => Effect.Effect<KubernetesObject, WriteError>
     readonly patchEvent: (namespace: string, name: string, body: Desired["body"]) => Effect.Effect<KubernetesObject, WriteError>

@@ -5,9 +5,8 @@ import { Conflict, Unavailable, type WriteError } from "../errors.ts"
 import type { KubernetesObject } from "../resources/meta.ts"
 import type { Cache } from "../runtime/cache.ts"
 import type { Vocabulary } from "../vocabulary.ts"
-import { access, type Kind, type KindAccess, type Verb } from "./access.ts"
+import { access, type Kind, type KindAccess, selectedBy, type Verb } from "./access.ts"
 import { type AlreadyExists, isOlderCrd, type Question, type Refusal, refusal, unreadable } from "./answers.ts"
-import { managedBy } from "./feed.ts"
 import { KubernetesWriter } from "./kubernetes.ts"
 import { metadataOf, type ObjectReader } from "./objects.ts"
 import { apiVersion, collectionPath, objectPath, resource, subject, withQuery } from "./paths.ts"
@@ -52,7 +51,8 @@ export const liveWriter = Effect.fnUntraced(function* (
   /** Into the cache, if the reflector would bring it there too: else nobody would ever take it out again. */
   const remember = (kind: Kind, object: KubernetesObject, written: unknown) => {
     const read = reader.read(kind, object)
-    if (read !== undefined && (!rows[kind].managedOnly || object.metadata.labels?.[managedBy] === vocabulary.operator))
+    const selected = selectedBy(rows[kind], vocabulary)
+    if (read !== undefined && (selected === undefined || object.metadata.labels?.[selected[0]] === selected[1]))
       cache.put(kind, read, written)
   }
 
@@ -154,7 +154,7 @@ export const liveWriter = Effect.fnUntraced(function* (
     return notTaken(write(ref.kind, ask("patch", ref), { method: "PATCH", path, contentType: types.merge, verb: "patch" }, patch))
   }
 
-  const remove = Effect.fnUntraced(function* (ref: Ref, uid: string) {
+  const remove = Effect.fnUntraced(function* (ref: Ref, uid: string, propagationPolicy: "Background" | "Orphan" = "Background") {
     const row = rows[ref.kind]
     const { status, text } = yield* transport.send({
       method: "DELETE",
@@ -162,7 +162,7 @@ export const liveWriter = Effect.fnUntraced(function* (
       contentType: types.json,
       verb: "delete",
       resource: resource(row),
-      body: JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid }, propagationPolicy: "Background" }),
+      body: JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid }, propagationPolicy }),
     })
     if (status >= 200 && status < 300) return cache.tombstone(ref.kind, ref.namespace, ref.name, uid)
     const error = refusal(status, text, ask("delete", ref))

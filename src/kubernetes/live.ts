@@ -4,7 +4,7 @@ import { Cache } from "../runtime/cache.ts"
 import { Source } from "../runtime/source.ts"
 import { reflect } from "../runtime/watch.ts"
 import type { Vocabulary } from "../vocabulary.ts"
-import type { Watched } from "./access.ts"
+import { access, type KindAccess, type Watched } from "./access.ts"
 import { connect, type Misconfigured } from "./credentials.ts"
 import { feedOf } from "./feed.ts"
 import { indexes } from "./indexes.ts"
@@ -16,21 +16,25 @@ import { Transport } from "./transport.ts"
 
 export interface LiveOptions {
   readonly vocabulary: Vocabulary
+  /** The one namespace where kinds are followed that the access table calls the operator's own. */
+  readonly operatorNamespace: string
   /** Path of a kubeconfig; absent: KUBECONFIG, `~/.kube/config`, or the pod's ServiceAccount, whichever comes first. */
   readonly kubeconfig?: string
-  /** Kinds to keep in the cache; reads of others fail. Default: all that the operator reads from the cache. */
+  /** Kinds to keep in the cache; reads of others fail. Default: what versions are made of. */
   readonly kinds?: ReadonlyArray<Watched>
 }
 
-const allKinds = ["deployment", "cluster", "ReplicaSet", "Service", "EndpointSlice", "HorizontalPodAutoscaler"] as const
+/** For a layer of its own, as in tests: the operator follows what its controllers watch. */
+const versionKinds = ["deployment", "cluster", "ReplicaSet", "Service", "EndpointSlice", "HorizontalPodAutoscaler"] as const
 
 /**
  * Connects to the API server of the kubeconfig and starts one reflector a kind; they run until the layer's scope ends.
  * Fails only when there is nothing to connect to: a server that is away is waited for, see Source.synced.
  */
 export const layer = ({
-  kinds = allKinds,
+  kinds = versionKinds,
   kubeconfig,
+  operatorNamespace,
   vocabulary,
 }: LiveOptions): Layer.Layer<KubernetesReader | KubernetesWriter | Source | Cache | Transport, Misconfigured> =>
   Layer.effectContext(
@@ -38,7 +42,11 @@ export const layer = ({
       const transport = yield* Transport
       const cache = yield* Cache
       const objects = new ObjectReader(vocabulary)
-      for (const kind of kinds) yield* Effect.forkScoped(follow(kind, transport, cache, objects, vocabulary))
+      const rows: { readonly [K in Watched]: KindAccess } = access(vocabulary)
+      for (const kind of kinds) {
+        const namespace = rows[kind].own === true ? operatorNamespace : undefined
+        yield* Effect.forkScoped(reflect(feedOf(kind, transport, objects, vocabulary, namespace), cache.sink(kind)))
+      }
       return Context.make(KubernetesReader, liveReader(transport, cache, objects, vocabulary)).pipe(
         Context.add(KubernetesWriter, yield* liveWriter(transport, cache, objects, vocabulary)),
       )
@@ -53,27 +61,3 @@ export const layer = ({
       ),
     ),
   )
-
-const follow = (
-  kind: Watched,
-  transport: Transport["Service"],
-  cache: Cache["Service"],
-  objects: ObjectReader,
-  vocabulary: Vocabulary,
-): Effect.Effect<never> => {
-  // One branch a kind: a feed and the sink of the same kind, which the compiler cannot see for a union.
-  switch (kind) {
-    case "deployment":
-      return reflect(feedOf(kind, transport, objects, vocabulary), cache.sink(kind))
-    case "cluster":
-      return reflect(feedOf(kind, transport, objects, vocabulary), cache.sink(kind))
-    case "ReplicaSet":
-      return reflect(feedOf(kind, transport, objects, vocabulary), cache.sink(kind))
-    case "Service":
-      return reflect(feedOf(kind, transport, objects, vocabulary), cache.sink(kind))
-    case "EndpointSlice":
-      return reflect(feedOf(kind, transport, objects, vocabulary), cache.sink(kind))
-    case "HorizontalPodAutoscaler":
-      return reflect(feedOf(kind, transport, objects, vocabulary), cache.sink(kind))
-  }
-}

@@ -9,7 +9,7 @@ import { Predicate } from "effect"
 import type { Desired } from "../engine/action.ts"
 import type { FieldsV1, KubernetesObject } from "../resources/meta.ts"
 import { appliedFields } from "./managed-fields.ts"
-import { isQuantity, quantity } from "./quantity.ts"
+import { isQuantity, quantity } from "../formats/quantity.ts"
 
 type Body = Desired["body"]
 type Path = ReadonlyArray<string>

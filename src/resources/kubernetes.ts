@@ -75,3 +75,55 @@ export interface EndpointSlice extends KubernetesObject {
     readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean }
   }> | null
 }
+
+export interface StatefulSet extends KubernetesObject {
+  readonly spec: {
+    readonly replicas?: number
+    readonly template?: { readonly spec?: { readonly volumes?: ReadonlyArray<{ readonly configMap?: { readonly name?: string } }> | null } }
+    readonly volumeClaimTemplates?: ReadonlyArray<{ readonly spec?: ClaimSpec }>
+  }
+  readonly status?: {
+    readonly observedGeneration?: number
+    readonly replicas?: number
+    readonly readyReplicas?: number
+    readonly updatedReplicas?: number
+    readonly currentRevision?: string
+    readonly updateRevision?: string
+  }
+}
+
+export interface Deployment extends KubernetesObject {
+  readonly spec: { readonly replicas?: number }
+  readonly status?: {
+    readonly observedGeneration?: number
+    readonly replicas?: number
+    readonly updatedReplicas?: number
+    readonly availableReplicas?: number
+    readonly conditions?: ReadonlyArray<{
+      readonly type: string
+      readonly status: string
+      readonly reason?: string
+      readonly message?: string
+    }>
+  }
+}
+
+/** A Secret as the operator knows it: what is in it never gets past the border, see objects.ts. */
+export interface Secret extends KubernetesObject {
+  /** Of every entry that is not empty, a digest that only those can check who may read the Secret. */
+  readonly digests: { readonly [key: string]: string }
+}
+
+export interface PersistentVolumeClaim extends KubernetesObject {
+  readonly spec: ClaimSpec
+  readonly status?: {
+    readonly phase?: string
+    readonly capacity?: { readonly storage?: string }
+    readonly conditions?: ReadonlyArray<{ readonly type: string; readonly status: string; readonly message?: string }>
+  }
+}
+
+export interface ClaimSpec {
+  readonly resources?: { readonly requests?: { readonly storage?: string } }
+  readonly volumeAttributesClassName?: string
+}

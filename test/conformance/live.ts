@@ -36,7 +36,10 @@ export const live = (
   it.live(name, () =>
     Effect.gen(function* () {
       const file = kubeconfig === undefined ? inject("kubeconfig") : yield* Effect.promise(kubeconfig)
-      yield* Effect.provide(effect, Layer.merge(layer({ vocabulary, kubeconfig: file, kinds }), Logger.layer([])))
+      yield* Effect.provide(
+        effect,
+        Layer.merge(layer({ vocabulary, operatorNamespace: "default", kubeconfig: file, kinds }), Logger.layer([])),
+      )
     }).pipe(Effect.asVoid),
   )
 

@@ -1,7 +1,7 @@
 /** A version that does not come up tells why, after a while; and why each version is still there can be read in the status. */
 import { describe, expect, it } from "vitest"
 import { decide } from "../../src/deployment/decide.ts"
-import { trouble } from "../../src/deployment/pods.ts"
+import { trouble } from "../../src/engine/pods.ts"
 import { callsForALook } from "../../src/deployment/progress.ts"
 import { conclude } from "../../src/deployment/status.ts"
 import type { ContainerStatus, Pod } from "../../src/resources/kubernetes.ts"

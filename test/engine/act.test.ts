@@ -7,10 +7,12 @@ import { act } from "../../src/engine/act.ts"
 import { type Action, line } from "../../src/engine/action.ts"
 import type { Step } from "../../src/engine/plan.ts"
 import { Unavailable } from "../../src/errors.ts"
+import { Provisioner } from "../../src/admin/provisioner.ts"
 import { KubernetesReader, KubernetesWriter } from "../../src/kubernetes/kubernetes.ts"
 import type { ServiceDeployment } from "../../src/resources/generated/service-deployment.ts"
 import { deployment } from "../support/given.ts"
 
+const unprovisioned = Layer.succeed(Provisioner, { provision: () => Effect.die(new Error("nothing is to be provisioned here")) })
 const server = { key: "url/http://admin:9070", base: "http://admin:9070" }
 const ref = { kind: "ReplicaSet", namespace: "default", name: "greeter-a" } as const
 const forget: Action = { _tag: "Forget", server, deploymentId: "dp_1", services: [] }
@@ -59,6 +61,7 @@ const run = (steps: ReadonlyArray<Step>, world: World) =>
       Layer.succeed(KubernetesWriter, kubernetes),
       Layer.succeed(AdminWriter, admin),
       Layer.succeed(KubernetesReader, reader as never),
+      unprovisioned,
     )
     const fiber = yield* Effect.forkChild(Effect.provide(act({ key: "k", kind: "deployment", object }, steps), layer))
     yield* TestClock.adjust("10 seconds")
@@ -141,6 +144,7 @@ it.effect("an id is recorded before its routing is confirmed: the answer may nev
           Layer.succeed(KubernetesWriter, kubernetes),
           Layer.succeed(AdminWriter, admin),
           Layer.succeed(KubernetesReader, reader),
+          unprovisioned,
         ),
       ),
     )

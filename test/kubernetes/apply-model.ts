@@ -1,6 +1,6 @@
 /** Server-side apply in miniature: merging by schema, ownership, removal of what nobody owns, no write when nothing changes. */
 import type { Desired } from "#src/engine/action.ts"
-import { isQuantity, quantity } from "#src/kubernetes/quantity.ts"
+import { isQuantity, quantity } from "#src/formats/quantity.ts"
 import type { FieldsV1, KubernetesObject } from "#src/resources/meta.ts"
 
 type Body = Desired["body"]

@@ -47,6 +47,25 @@ describe("objects from the wire", () => {
     assert.isFalse(one !== undefined && "status" in one)
   })
 
+  it("of a Secret nothing is kept that tells what is in it", () => {
+    const reader = new ObjectReader(vocabulary)
+    const secret = (token: string, uid = "1", more: object = {}) =>
+      reader.read("Secret", {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { ...metadata, uid, annotations: { copy: token }, labels: { copy: token }, ...more },
+        type: "Opaque",
+        data: { token, empty: "" },
+      })
+    const held = secret("cGxhbnRlZA==")
+    assert.notInclude(JSON.stringify(held), "cGxhbnRlZA==")
+    assert.deepStrictEqual(Object.keys(held?.digests ?? {}), ["token"])
+    // The same for an edit beside it; another one for another token, and for the same one in another Secret.
+    assert.deepStrictEqual(secret("cGxhbnRlZA==", "1", { resourceVersion: "6" })?.digests, held?.digests)
+    assert.notDeepEqual(secret("b3RoZXI=")?.digests, held?.digests)
+    assert.notDeepEqual(secret("cGxhbnRlZA==", "2")?.digests, held?.digests)
+  })
+
   it("the table of shared field trees does not grow with the number of objects", () => {
     const shared = new SharedFields()
     let last = shared.share({ "f:spec": { "f:a": {} } })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { canonical, unchanged } from "#src/kubernetes/unchanged.ts"
-import { quantity } from "#src/kubernetes/quantity.ts"
+import { quantity } from "#src/formats/quantity.ts"
 import type { Desired } from "#src/engine/action.ts"
 import type { FieldsV1, Json, KubernetesObject } from "#src/resources/meta.ts"
 import { ModelServer } from "./apply-model.ts"

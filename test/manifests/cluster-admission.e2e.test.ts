@@ -132,15 +132,23 @@ describe.each(editions)("in the vocabulary $edition", (vocabulary) => {
     expect(spec).toEqual({ ...manifest.spec, ...options, cluster: { autoProvision: false } })
   })
 
-  it("keeps storage from shrinking and its class from changing, also to and from none", async () => {
-    const refusals = async (name: string, storage: JsonObject): Promise<string> =>
-      (await refusal(client.patch(`${collection}/${name}`, { spec: { storage } }))).message
+  const refusals = async (name: string, storage: JsonObject): Promise<string> =>
+    (await refusal(client.patch(`${collection}/${name}`, { spec: { storage } }))).message
+
+  it("lets storage grow and keeps it from shrinking (scenario 32)", async () => {
+    const name = `growing-${vocabulary.edition}`
+    await client.create(collection, cluster(vocabulary, name))
+    expect(await refusals(name, { storageRequestBytes: 999 })).toContain(
+      "spec.storage.storageRequestBytes: Invalid value: 999: storageRequestBytes cannot be decreased",
+    )
+    await client.patch(`${collection}/${name}`, { spec: { storage: { storageRequestBytes: 2_000, volumeAttributesClassName: "gold" } } })
+    await client.delete(`${collection}/${name}`)
+  })
+
+  it("keeps the class of storage from changing, also to and from none (scenario 34)", async () => {
     const [fast, none] = [`fast-${vocabulary.edition}`, `none-${vocabulary.edition}`]
     await client.create(collection, cluster(vocabulary, fast, { storage: { storageClassName: "fast" } }))
     await client.create(collection, cluster(vocabulary, none))
-    expect(await refusals(fast, { storageRequestBytes: 999 })).toContain(
-      "spec.storage.storageRequestBytes: Invalid value: 999: storageRequestBytes cannot be decreased",
-    )
     for (const [name, storageClassName] of [
       [fast, "slow"],
       [fast, null],
@@ -153,7 +161,7 @@ describe.each(editions)("in the vocabulary $edition", (vocabulary) => {
     // Null is none.
     await client.patch(`${collection}/${none}`, [{ op: "add", path: "/spec/storage/storageClassName", value: null }], "json")
     for (const name of [fast, none]) {
-      await client.patch(`${collection}/${name}`, { spec: { storage: { storageRequestBytes: 2_000, volumeAttributesClassName: "gold" } } })
+      await client.patch(`${collection}/${name}`, { spec: { storage: { storageRequestBytes: 2_000 } } })
       await client.delete(`${collection}/${name}`)
     }
   })

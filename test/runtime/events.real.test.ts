@@ -12,7 +12,9 @@ import { connect, kubectl } from "../support/api-server.ts"
 const warnings: Array<string> = []
 const announcer = () =>
   Events.layer({ controller: vocabularies.service.operator, instance: "x".repeat(200) }, { repeated: 0, returned: 0 }).pipe(
-    Layer.provide(Kubernetes.layer({ vocabulary: vocabularies.service, kubeconfig: inject("kubeconfig"), kinds: [] })),
+    Layer.provide(
+      Kubernetes.layer({ vocabulary: vocabularies.service, operatorNamespace: "default", kubeconfig: inject("kubeconfig"), kinds: [] }),
+    ),
     Layer.provideMerge(Logger.layer([Logger.make(({ message }) => warnings.push(String(message)))])),
   )
 

@@ -2,11 +2,12 @@
 import { Context, Effect, Latch, Layer, Logger, type Scope } from "effect"
 import { AdminCalls } from "#src/admin/calls.ts"
 import { layerOver } from "#src/admin/live.ts"
+import { Provisioner } from "#src/admin/provisioner.ts"
 import { deploymentController } from "#src/deployment/controller.ts"
 import type { DeploymentSettings } from "#src/deployment/snapshot.ts"
 import { reconcile } from "#src/engine/reconcile.ts"
 import { Wake } from "#src/engine/wake.ts"
-import { access } from "#src/kubernetes/access.ts"
+import { access, selectedBy } from "#src/kubernetes/access.ts"
 import { indexes } from "#src/kubernetes/indexes.ts"
 import { KubernetesReader, KubernetesWriter, type Objects } from "#src/kubernetes/kubernetes.ts"
 import { liveReader } from "#src/kubernetes/live-reader.ts"
@@ -50,7 +51,8 @@ export const operate = (options: OperatorOptions): Effect.Effect<void> => {
       )
     }),
   ).pipe(Layer.provideMerge(Cache.layer(indexes(vocabulary))))
-  const world = Layer.mergeAll(Events.layer({ controller: vocabulary.operator, instance: "world" }), layerOver("world_")).pipe(
+  const provisioner = Layer.succeed(Provisioner, { provision: () => Effect.die(new Error("no servers are made in this world")) })
+  const world = Layer.mergeAll(Events.layer({ controller: vocabulary.operator, instance: "world" }), layerOver("world_"), provisioner).pipe(
     Layer.provideMerge(Layer.mergeAll(kubernetes, queueWithoutResync, Layer.succeed(AdminCalls, network.calls(link)))),
   )
   const observed = Layer.mergeAll(Logger.layer([]), Metrics.layer(vocabulary), Readiness.layer([controller.label]))
@@ -77,11 +79,11 @@ const follow = Effect.fnUntraced(function* (
   objects: ObjectReader,
 ): Effect.fn.Return<void, never, Scope.Scope> {
   const { vocabulary } = settings
-  const { managedOnly } = access(vocabulary)[kind]
+  const selected = selectedBy(access(vocabulary)[kind], vocabulary)
   const sink = cache.sink(kind)
   const late: Array<{ readonly at: number; readonly told: Told }> = []
   const more = Latch.makeUnsafe(false)
-  const isOurs = (object: Told["object"]) => !managedOnly || meta(object).labels["app.kubernetes.io/managed-by"] === vocabulary.operator
+  const isOurs = (object: Told["object"]) => selected === undefined || meta(object).labels[selected[0]] === selected[1]
   sink.enter("listing", "")
   yield* Effect.acquireRelease(
     Effect.sync(() =>

@@ -1,4 +1,4 @@
-/** Why the pods of a version do not come up, in one line that stands still while nothing changes. */
+/** Why pods do not come up, in one line that stands still while nothing changes. */
 import type { ContainerStatus, Pod } from "../resources/kubernetes.ts"
 
 /** undefined: the pods say nothing that explains it. The first reason that people would want to know, of any of the pods. */
