@@ -114,8 +114,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "a promotion on an old answer",
     file: rollout,
-    from: `return isFresh(routing.askedAt, snapshot, freshness) ? register(`,
-    to: `return snapshot.now > 0 ? register(`,
+    from: `if (isFresh(routing.askedAt, snapshot, freshness)) return register(current, action.supersedes, true)`,
+    to: `return register(current, action.supersedes, true)`,
     killedBy: [rolloutTest, "does not take traffic away on an old answer"],
   },
   {
