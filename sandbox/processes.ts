@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { identify, requireLinux, runs, signal, type ProcessIdentity } from "./process-identity.ts"
@@ -172,9 +172,13 @@ export class Processes {
   }
 
   #youngestFirst(): ReadonlyArray<string> {
-    return readdirSync(this.#run)
+    // Another sandbox may be sweeping the same remains, and have removed them by now.
+    return (existsSync(this.#run) ? readdirSync(this.#run) : [])
       .filter((file) => file.endsWith(".pid"))
-      .map((file) => ({ name: file.slice(0, -".pid".length), at: statSync(join(this.#run, file)).mtimeMs }))
+      .map((file) => ({
+        name: file.slice(0, -".pid".length),
+        at: statSync(join(this.#run, file), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+      }))
       .toSorted((left, right) => right.at - left.at)
       .map(({ name }) => name)
   }

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 import { OwnerLock } from "./owner-lock.ts"
@@ -63,7 +63,7 @@ export const sweep = async (keepLogs = true): Promise<number> => {
     // Half made: its maker may be about to give it a name.
     if (entry.startsWith(unfinished) && age < 60_000) continue
     if (lockOf(path).holder() !== undefined) continue
-    if (readdirSync(path).includes("run")) killed += 1
+    if (existsSync(join(path, "run"))) killed += 1
     await new Processes(path).reapStale()
     clear(path)
     if (!keepLogs || age > keepLogsMs) rmSync(path, { recursive: true, force: true })

@@ -39,7 +39,8 @@ describe("beside a healthy object", () => {
     await world.sandbox.client.apply<KubernetesObject & { spec: object }>({
       apiVersion: "durable.dev/v1",
       kind: "ServiceCluster",
-      metadata: { name: "main" },
+      // Left alone by the operator, so that the test can say when it is ready.
+      metadata: { name: "main", annotations: { "durable.dev/reconcile": "disabled" } },
       spec: { storage: { storageRequestBytes: 1 }, compute: { image: "none" } },
     })
     const user = await apply("with-cluster", (spec) => (spec.restate.register = { cluster: "main" }))
